@@ -1,1 +1,43 @@
-//! infeed-core
+//! Words and contracts of infeed. No I/O, no threads, no `unsafe`: everything here is a value or a trait.
+//!
+//! Read the modules in this order and you have the data's way through the loader:
+//! [`store`] gives bytes, [`format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
+//! records, [`decoder`] makes samples of them, [`transform`] changes samples, and the engine of the crate
+//! `infeed` writes them into batches.
+#![forbid(unsafe_code)]
+
+pub mod decoder;
+pub mod dtype;
+pub mod error;
+pub mod format;
+pub mod image;
+pub mod order;
+pub mod record;
+pub mod registry;
+pub mod rng;
+pub mod scratch;
+pub mod source;
+pub mod spec;
+pub mod store;
+pub mod tensor;
+pub mod transform;
+pub mod value;
+pub mod view;
+
+pub use bytes::Bytes;
+pub use decoder::{Channels, Decoder, ImageCodec, ImageInfo, Patch, Rect, Want};
+pub use dtype::Dtype;
+pub use error::{At, Error, Result};
+pub use format::{Format, Index};
+pub use image::{Finish, Image, Layout};
+pub use order::{Cursor, Order, OrderExt};
+pub use record::Record;
+pub use registry::{Args, Entry, Param};
+pub use rng::Rng;
+pub use scratch::Scratch;
+pub use source::Source;
+pub use spec::{Dim, FieldSpec, Kind, Spec};
+pub use store::{Shard, Store, StoreExt};
+pub use tensor::Tensor;
+pub use transform::{Context, Transform};
+pub use value::Value;

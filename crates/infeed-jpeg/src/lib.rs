@@ -1,1 +1,50 @@
-//! infeed-jpeg
+//! JPEG decoding for training pipelines.
+//!
+//! The crate answers one question quickly: *the pixels of this region of this file, at this scale*.
+//! [`read_header`] walks the markers without touching the entropy-coded data, and [`Decoder::decode`]
+//! produces exactly the requested rows. A decoded region is byte for byte the same as that region of the
+//! full image, so where a crop is taken never changes the pixels inside it.
+//!
+//! Common files (sequential Huffman, gray or YCbCr) are decoded by this crate's own decoder, everything
+//! else, and every file that looks odd, by libjpeg-turbo. Both give identical bytes.
+//!
+//! ```
+//! # fn main() -> Result<(), infeed_jpeg::Error> {
+//! # let bytes: &[u8] = infeed_jpeg::doc_sample();
+//! use infeed_jpeg::{Decoder, Output, Region, Request, Scale, read_header};
+//!
+//! let header = read_header(bytes)?;
+//! let request = Request { scale: Scale::Full, region: Region::whole(&header, Scale::Full), output: Output::Rgb };
+//! let stride = request.region.width as usize * 3;
+//! let mut pixels = vec![0; stride * request.region.height as usize];
+//! Decoder::new()?.decode(bytes, &header, &request, &mut pixels, stride)?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod cmyk;
+mod decoder;
+mod error;
+mod exif;
+mod fast;
+mod header;
+mod markers;
+mod request;
+mod turbo;
+
+#[cfg(test)]
+mod tests;
+
+#[doc(hidden)]
+pub use decoder::Backend;
+pub use decoder::Decoder;
+pub use error::Error;
+pub use header::{Color, Header, Subsampling, read_header};
+pub use request::{Output, Region, Request, Scale};
+pub use turbo::simd_enabled;
+
+/// A tiny gray JPEG for the documentation examples.
+#[doc(hidden)]
+pub fn doc_sample() -> &'static [u8] {
+    include_bytes!("sample.jpg")
+}

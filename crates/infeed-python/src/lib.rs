@@ -1,1 +1,30 @@
-//! infeed-python
+//! The private extension module `infeed._core`: thin, typed by `_core.pyi`, wrapped by the Python package.
+//!
+//! Nothing is decided here. Recipes come in as JSON, batches go out as objects that lend their memory (buffer protocol
+//! and DLPack), errors become Python's own.
+
+mod array;
+mod batch;
+mod dlpack;
+mod errors;
+mod loader;
+mod plan;
+mod tables;
+mod writer;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<array::Array>()?;
+    m.add_class::<batch::Batch>()?;
+    m.add_class::<plan::Plan>()?;
+    m.add_class::<loader::Loader>()?;
+    m.add_class::<loader::Run>()?;
+    m.add_class::<writer::ShardWriter>()?;
+    m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
+    m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
+    m.add_function(wrap_pyfunction!(tables::command, m)?)?;
+    Ok(())
+}

@@ -1,1 +1,50 @@
-//! infeed
+//! infeed keeps accelerators fed: it turns shards of training data into batches.
+//!
+//! Data goes one way, down the list of modules: a [`store`] gives bytes, a [`format`] cuts them into rows, an
+//! [`order`] says which row comes when, [`read`] fetches records ahead of time, [`decode`] and [`transform`] make
+//! samples, [`batch`] lays them into memory that is lent out without a copy. The [`engine`] runs it all:
+//!
+//! ```no_run
+//! use infeed::{Loader, Next, Options, Recipe, open};
+//!
+//! let recipe = Recipe::from_toml(&std::fs::read_to_string("train.toml").unwrap())?;
+//! let mut loader = Loader::new(open(recipe)?, Options::default())?;
+//! let mut epoch = loader.start()?;
+//! while let Next::Batch(batch) = epoch.next(None)? {
+//!     println!("{} samples", batch.len());
+//! }
+//! # Ok::<(), infeed::Error>(())
+//! ```
+
+pub mod store;
+
+pub mod format;
+
+pub mod order;
+
+pub mod read;
+
+pub mod decode;
+
+pub mod transform;
+
+pub mod batch;
+
+pub mod engine;
+
+pub mod trace;
+
+pub mod write;
+
+pub mod recipe;
+
+pub mod tables;
+
+mod open;
+
+pub use engine::{Loader, Next, OnError, Options, Plan, Run};
+pub use infeed_core::{Dtype, Error, Result, Value};
+pub use batch::{Batch, Column};
+pub use open::open;
+pub use recipe::Recipe;
+pub use trace::Stats;

@@ -1,0 +1,94 @@
+//! Record to sample, and the image codecs behind it.
+
+use crate::{FieldSpec, Result, Scratch, Value};
+use bytes::Bytes;
+use std::fmt::Debug;
+
+/// Makes a sample's field of a record's field.
+pub trait Decoder: Debug + Send + Sync {
+    /// What comes out.
+    fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec>;
+
+    /// Decodes, or for images looks at the header only: pixels are made when it is known which are wanted.
+    fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value>;
+}
+
+/// Which channels the user wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channels {
+    /// Red, green, blue.
+    Rgb,
+    /// Luminance.
+    Gray,
+    /// Whatever the file has.
+    Stored,
+}
+
+/// A rectangle of pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Rect {
+    pub x: u32,
+    pub y: u32,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// What the rest of the pipeline will use of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want {
+    /// The pixels, in full-size coordinates.
+    pub region: Rect,
+    /// The codec may shrink by this factor (1, 2, 4 or 8) while decoding.
+    pub shrink: u32,
+    /// The channels.
+    pub channels: Channels,
+}
+
+/// What a codec says of an image without decoding it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Channels with [`Channels::Stored`].
+    pub channels: u8,
+    /// Bits per channel: 8 or 16.
+    pub depth: u8,
+    /// EXIF orientation, 1 to 8.
+    pub orientation: u8,
+    /// Largest factor the codec can shrink by: 1 when it cannot.
+    pub shrinks: u32,
+}
+
+/// The pixels that a codec gave: at least the wanted region, at most the whole image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patch {
+    /// The factor it shrank by; the other numbers are in shrunken pixels.
+    pub shrink: u32,
+    /// Where the patch lies in the image.
+    pub area: Rect,
+    /// Interleaved channels.
+    pub channels: u8,
+}
+
+/// One image file format.
+pub trait ImageCodec: Debug + Send + Sync {
+    /// Whether the bytes look like this format.
+    fn sniff(&self, bytes: &[u8]) -> bool;
+
+    /// Reads the header.
+    fn probe(&self, bytes: &[u8]) -> Result<ImageInfo>;
+
+    /// Decodes into `into`, which is overwritten and resized to `area.width * area.height * channels` bytes (times
+    /// two for 16-bit images, native-endian).
+    fn read(
+        &self,
+        bytes: &[u8],
+        info: &ImageInfo,
+        want: &Want,
+        scratch: &mut Scratch,
+        into: &mut Vec<u8>,
+    ) -> Result<Patch>;
+}

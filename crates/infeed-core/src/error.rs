@@ -1,0 +1,158 @@
+//! One error type for the whole loader: it says what, where and what to do.
+
+use std::{fmt, sync::Arc};
+
+/// `Result` with the loader's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The place of a sample: which shard, which row in the whole source, which key and field.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct At {
+    /// Name of the shard.
+    pub shard: String,
+    /// Row number in the source.
+    pub row: Option<u64>,
+    /// The sample's key, where the format has keys.
+    pub key: Option<String>,
+    /// The field of the sample.
+    pub field: Option<String>,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "shard `{}`", self.shard)?;
+        if let Some(row) = self.row {
+            write!(f, ", row {row}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, ", key `{key}`")?;
+        }
+        if let Some(field) = &self.field {
+            write!(f, ", field `{field}`")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that can go wrong.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A path that names nothing.
+    #[error("not found: `{path}`{hint}")]
+    NotFound {
+        /// The path as the user gave it.
+        path: String,
+        /// What to look at, empty or starting with a separator.
+        hint: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {doing} `{path}`: {source}")]
+    Io {
+        /// What was tried: `open`, `read`, ...
+        doing: &'static str,
+        /// The path.
+        path: String,
+        /// The cause.
+        source: Arc<std::io::Error>,
+    },
+    /// A shard whose bytes do not follow its format.
+    #[error("shard `{shard}` is damaged at byte {offset}: {what}")]
+    Format {
+        /// The shard.
+        shard: String,
+        /// Byte offset of the damage.
+        offset: u64,
+        /// What was found there.
+        what: String,
+    },
+    /// A sample that could not be made.
+    #[error("{at}: {what}")]
+    Sample {
+        /// Its place.
+        at: Box<At>,
+        /// The cause.
+        what: String,
+    },
+    /// A pipeline that cannot work, found while it is planned.
+    #[error("{stage}: {what}")]
+    Plan {
+        /// The stage that refuses.
+        stage: String,
+        /// The reason and the cure.
+        what: String,
+    },
+    /// An argument that makes no sense.
+    #[error("{what}")]
+    Argument {
+        /// Which and why.
+        what: String,
+    },
+    /// More bad samples than the policy allows.
+    #[error("{count} bad samples, more than the limit of {limit}; the last one: {last}")]
+    TooManyBad {
+        /// Bad samples seen.
+        count: u64,
+        /// The limit.
+        limit: u64,
+        /// The newest error.
+        last: String,
+    },
+    /// A defect of infeed: an invariant was broken or a worker panicked outside a sample.
+    #[error("internal error in infeed: {what}; please report it")]
+    Internal {
+        /// What happened.
+        what: String,
+    },
+}
+
+impl Error {
+    /// An I/O error with its path; a missing file becomes [`Error::NotFound`].
+    pub fn io(doing: &'static str, path: impl Into<String>, source: std::io::Error) -> Error {
+        let path = path.into();
+        if source.kind() == std::io::ErrorKind::NotFound {
+            return Error::NotFound { path, hint: String::new() };
+        }
+        Error::Io { doing, path, source: Arc::new(source) }
+    }
+
+    /// An argument error.
+    pub fn argument(what: impl Into<String>) -> Error {
+        Error::Argument { what: what.into() }
+    }
+
+    /// A planning error.
+    pub fn plan(stage: impl Into<String>, what: impl Into<String>) -> Error {
+        Error::Plan { stage: stage.into(), what: what.into() }
+    }
+
+    /// A cause that does not know its place yet; the engine adds it with [`Error::at`].
+    pub fn sample(what: impl Into<String>) -> Error {
+        Error::Sample { at: Box::default(), what: what.into() }
+    }
+
+    /// Gives the error its place. A place that is known already stays.
+    #[must_use]
+    pub fn at(self, at: At) -> Error {
+        match self {
+            Error::Sample { at: old, what } if old.row.is_none() => {
+                let field = old.field.clone().or(at.field.clone());
+                Error::Sample { at: Box::new(At { field, ..at }), what }
+            }
+            Error::Sample { .. } | Error::TooManyBad { .. } => self,
+            other => Error::Sample { at: Box::new(at), what: other.to_string() },
+        }
+    }
+
+    /// Gives the error its field. A field that is known already stays.
+    #[must_use]
+    pub fn in_field(self, field: &str) -> Error {
+        match self {
+            Error::Sample { mut at, what } => {
+                at.field.get_or_insert_with(|| field.to_owned());
+                Error::Sample { at, what }
+            }
+            other => other,
+        }
+    }
+}

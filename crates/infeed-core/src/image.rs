@@ -1,0 +1,340 @@
+//! An image that is decoded as late as possible.
+//!
+//! A decoder makes an [`Image`] of the header alone. Transforms only change its [`View`](crate::view) and its
+//! [`Finish`]. [`Image::render`] then decodes the pixels that are really used and writes the finished values to where
+//! they belong: into the batch.
+
+use crate::{
+    Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, view::Track,
+};
+use bytes::Bytes;
+use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc};
+
+/// The order of an image's axes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Layout {
+    /// Height, width, channels: as decoders give it.
+    Hwc,
+    /// Channels, height, width: as PyTorch wants it.
+    Chw,
+}
+
+/// What happens to the values of finished pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Finish {
+    /// Element type: u8, f16, bf16 or f32.
+    pub dtype: Dtype,
+    /// Order of axes.
+    pub layout: Layout,
+    /// Multiplies channel c.
+    pub scale: [f32; 4],
+    /// Is added to channel c.
+    pub bias: [f32; 4],
+}
+
+impl Finish {
+    /// Pixels as they are.
+    pub const PLAIN: Finish = Finish { dtype: Dtype::U8, layout: Layout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
+}
+
+/// Where the pixels come from.
+#[derive(Clone)]
+enum Origin {
+    /// Still encoded.
+    Encoded { bytes: Bytes, codec: &'static dyn ImageCodec, info: ImageInfo, want: Channels, exact: bool },
+    /// Interleaved u8 rows without gaps.
+    Raw { data: Arc<Vec<u8>> },
+}
+
+/// An image on its way: pixels or the promise of pixels, with what is to be done to them.
+#[derive(Clone)]
+pub struct Image {
+    origin: Origin,
+    size: (u32, u32),
+    channels: u8,
+    x: Track,
+    y: Track,
+    filter: Filter,
+    antialias: bool,
+    fill: [u8; 4],
+    /// What happens to the values.
+    pub finish: Finish,
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image").field("size", &self.size).field("x", &self.x).field("y", &self.y).finish_non_exhaustive()
+    }
+}
+
+impl Image {
+    /// An image that is not decoded yet. `exact` forbids shrinking while decoding.
+    pub fn encoded(
+        bytes: Bytes,
+        codec: &'static dyn ImageCodec,
+        info: ImageInfo,
+        want: Channels,
+        exact: bool,
+    ) -> Self {
+        let channels = match want {
+            Channels::Rgb => 3,
+            Channels::Gray => 1,
+            Channels::Stored => info.channels,
+        };
+        Self::new(Origin::Encoded { bytes, codec, info, want, exact }, (info.width, info.height), channels)
+    }
+
+    /// Decoded pixels: interleaved u8 rows without gaps.
+    pub fn raw(width: u32, height: u32, channels: u8, data: Vec<u8>) -> Result<Self> {
+        if data.len() as u64 != u64::from(width) * u64::from(height) * u64::from(channels) || data.is_empty() {
+            return Err(Error::sample(format!("{} bytes cannot be {width}x{height}x{channels} pixels", data.len())));
+        }
+        Ok(Self::new(Origin::Raw { data: Arc::new(data) }, (width, height), channels))
+    }
+
+    fn new(origin: Origin, size: (u32, u32), channels: u8) -> Self {
+        Image {
+            origin,
+            size,
+            channels,
+            x: Track::new(size.0),
+            y: Track::new(size.1),
+            filter: Filter::Bilinear,
+            antialias: true,
+            fill: [0; 4],
+            finish: Finish::PLAIN,
+        }
+    }
+
+    /// Width as seen now.
+    pub fn width(&self) -> u32 {
+        self.x.out
+    }
+
+    /// Height as seen now.
+    pub fn height(&self) -> u32 {
+        self.y.out
+    }
+
+    /// Channels per pixel.
+    pub fn channels(&self) -> u8 {
+        self.channels
+    }
+
+    /// Bytes that [`Image::render`] writes.
+    pub fn bytes(&self) -> usize {
+        self.x.out as usize * self.y.out as usize * usize::from(self.channels) * self.finish.dtype.size()
+    }
+
+    /// Shape as seen now, in the layout of the finish.
+    pub fn shape(&self) -> [usize; 3] {
+        let (h, w, c) = (self.y.out as usize, self.x.out as usize, usize::from(self.channels));
+        match self.finish.layout {
+            Layout::Hwc => [h, w, c],
+            Layout::Chw => [c, h, w],
+        }
+    }
+
+    /// Takes a rectangle of what is seen now. It may reach outside, where `fill` shows.
+    pub fn crop(&mut self, left: i64, top: i64, width: u32, height: u32, fill: [u8; 4], scratch: &mut Scratch) -> Result<()> {
+        let padded = self.x.padded() || self.y.padded();
+        let outside = left < 0
+            || top < 0
+            || left + i64::from(width) > i64::from(self.x.out)
+            || top + i64::from(height) > i64::from(self.y.out);
+        // Padding is only remembered as "outside", so what was cut off must be gone for good before padding is added.
+        let cut = self.x.inside() != (0..self.x.full) || self.y.inside() != (0..self.y.full);
+        if outside && (cut || (padded && self.fill != fill)) {
+            self.settle(scratch)?;
+        }
+        if outside {
+            self.fill = fill;
+        }
+        self.x.crop(left, width);
+        self.y.crop(top, height);
+        Ok(())
+    }
+
+    /// Resizes what is seen now.
+    pub fn resize(
+        &mut self,
+        width: u32,
+        height: u32,
+        filter: Filter,
+        antialias: bool,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        if width == self.x.out && height == self.y.out {
+            return Ok(());
+        }
+        // Nearest is the one filter that is not symmetric: it must not be moved behind a flip.
+        let asymmetric = filter == Filter::Nearest && (self.x.flip || self.y.flip);
+        if !self.x.can_resize() || !self.y.can_resize() || asymmetric {
+            self.settle(scratch)?;
+        }
+        self.x.resize(width);
+        self.y.resize(height);
+        (self.filter, self.antialias) = (filter, antialias);
+        Ok(())
+    }
+
+    /// Mirrors left and right.
+    pub fn flip_horizontal(&mut self) {
+        self.x.mirror();
+    }
+
+    /// Mirrors top and bottom.
+    pub fn flip_vertical(&mut self) {
+        self.y.mirror();
+    }
+
+    /// Renders what is seen now, so that anything can be done to the pixels. The finish stays for later.
+    pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
+        let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
+        let mut data = vec![0; self.bytes()];
+        self.render(scratch, &mut data)?;
+        *self = Image::raw(self.x.out, self.y.out, self.channels, data)?;
+        self.finish = finish;
+        Ok(())
+    }
+
+    /// Settles and hands out the pixels for changing: interleaved u8 rows without gaps.
+    pub fn pixels_mut(&mut self, scratch: &mut Scratch) -> Result<&mut Vec<u8>> {
+        let plain = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
+        if !plain || !matches!(self.origin, Origin::Raw { .. }) {
+            self.settle(scratch)?;
+        }
+        match &mut self.origin {
+            Origin::Raw { data } => Ok(Arc::make_mut(data)),
+            Origin::Encoded { .. } => Err(Error::Internal { what: "a settled image is still encoded".to_owned() }),
+        }
+    }
+
+    /// Decodes what is used and writes [`Image::bytes`] bytes of finished values.
+    pub fn render(&self, scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
+        if out.len() != self.bytes() {
+            return Err(Error::Internal { what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()) });
+        }
+        if self.x.padded() || self.y.padded() {
+            self.paint(out);
+        }
+        let (wx, wy) = (self.x.inside(), self.y.inside());
+        if wx.is_empty() || wy.is_empty() {
+            return Ok(());
+        }
+        let x = Axis { source: self.x.len, full: self.x.full, window: wx };
+        let y = Axis { source: self.y.len, full: self.y.full, window: wy };
+        let (nx, ny) = (needed(&x, self.filter, self.antialias), needed(&y, self.filter, self.antialias));
+        let region = Rect {
+            x: self.x.start + nx.start,
+            y: self.y.start + ny.start,
+            width: nx.end - nx.start,
+            height: ny.end - ny.start,
+        };
+        let job = Job { x, y, region, from: (nx.start, ny.start) };
+        match &self.origin {
+            Origin::Raw { data } => {
+                let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
+                self.resample(&mut scratch.resampler, data, area, &job, out)
+            }
+            Origin::Encoded { bytes, codec, info, want, .. } => {
+                let want = Want { region, shrink: 1, channels: *want };
+                let mut pixels = std::mem::take(&mut scratch.pixels);
+                let done = scratch
+                    .decoding(|s| codec.read(bytes, info, &want, s, &mut pixels))
+                    .and_then(|patch| self.resample(&mut scratch.resampler, &pixels, patch.area, &job, out));
+                scratch.pixels = pixels;
+                done
+            }
+        }
+    }
+
+    /// Fills the whole output with the finished fill colour.
+    fn paint(&self, out: &mut [u8]) {
+        let c = usize::from(self.channels);
+        let mut value = [[0u8; 4]; 4];
+        let size = self.finish.dtype.size();
+        for (i, v) in value.iter_mut().enumerate().take(c) {
+            let x = f32::from(self.fill[i]) * self.finish.scale[i] + self.finish.bias[i];
+            match self.finish.dtype {
+                Dtype::U8 => v[0] = x as u8,
+                Dtype::F16 => v[..2].copy_from_slice(&half::f16::from_f32(x).to_ne_bytes()),
+                Dtype::Bf16 => v[..2].copy_from_slice(&half::bf16::from_f32(x).to_ne_bytes()),
+                _ => v.copy_from_slice(&x.to_ne_bytes()),
+            }
+        }
+        match self.finish.layout {
+            Layout::Hwc => {
+                for (i, element) in out.chunks_exact_mut(size).enumerate() {
+                    element.copy_from_slice(&value[i % c][..size]);
+                }
+            }
+            Layout::Chw => {
+                let plane = out.len() / c;
+                for (i, plane) in out.chunks_exact_mut(plane).enumerate() {
+                    plane.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&value[i][..size]));
+                }
+            }
+        }
+    }
+
+    /// Writes the inside of the window from pixels that cover at least `job.region`.
+    fn resample(
+        &self,
+        resampler: &mut Resampler,
+        data: &[u8],
+        area: Rect,
+        job: &Job,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let channels = usize::from(self.channels);
+        let stride = area.width as usize * channels;
+        let skip = (job.region.y - area.y) as usize * stride + (job.region.x - area.x) as usize * channels;
+        let pixels = Pixels {
+            data: data.get(skip..).unwrap_or(&[]),
+            stride,
+            width: job.region.width,
+            height: job.region.height,
+            channels,
+            origin: job.from,
+        };
+        let (w, h) = (self.x.out as usize, self.y.out as usize);
+        let (lead_x, lead_y) = (self.x.lead() as usize, self.y.lead() as usize);
+        let (layout, row_stride, offset) = match self.finish.layout {
+            Layout::Hwc => (infeed_resample::Layout::Hwc, w * channels, (lead_y * w + lead_x) * channels),
+            Layout::Chw => (infeed_resample::Layout::Chw, w, lead_y * w + lead_x),
+        };
+        let dtype = match self.finish.dtype {
+            Dtype::U8 => infeed_resample::Dtype::U8,
+            Dtype::F16 => infeed_resample::Dtype::F16,
+            Dtype::Bf16 => infeed_resample::Dtype::Bf16,
+            Dtype::F32 => infeed_resample::Dtype::F32,
+            other => return Err(Error::Internal { what: format!("images cannot be finished as {other}") }),
+        };
+        let mut sink = Sink {
+            out,
+            dtype,
+            layout,
+            row_stride,
+            plane_stride: w * h,
+            offset,
+            flip_h: self.x.flip,
+            flip_v: self.y.flip,
+            scale: self.finish.scale,
+            bias: self.finish.bias,
+        };
+        resampler
+            .render(&pixels, &job.x, &job.y, self.filter, self.antialias, &mut sink)
+            .map_err(|e| Error::sample(e.to_string()))
+    }
+}
+
+/// One rendering: the axes, the source pixels they need and where those start on the axes.
+struct Job {
+    x: Axis,
+    y: Axis,
+    region: Rect,
+    from: (u32, u32),
+}

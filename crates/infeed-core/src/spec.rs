@@ -1,0 +1,174 @@
+//! What a field or a sample looks like, known before anything is read.
+
+use crate::{Dtype, Error, Layout, Result};
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc};
+
+/// One dimension: a number, or unknown until the sample is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Dim {
+    /// The same for every sample.
+    Fixed(usize),
+    /// Differs from sample to sample.
+    Any,
+}
+
+/// What a field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Bytes as they lie in the shard.
+    Encoded,
+    /// UTF-8 text.
+    Text,
+    /// JSON, checked to be valid.
+    Json,
+    /// A dense array; a scalar has no dimensions.
+    Array,
+    /// Pixels in the given layout.
+    Image(Layout),
+}
+
+/// Kind, element type and shape of one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldSpec {
+    /// What it is.
+    pub kind: Kind,
+    /// Element type; `u8` for bytes and text.
+    pub dtype: Dtype,
+    /// Shape of one sample.
+    pub shape: Vec<Dim>,
+}
+
+impl FieldSpec {
+    /// Bytes as stored.
+    pub fn encoded() -> Self {
+        FieldSpec { kind: Kind::Encoded, dtype: Dtype::U8, shape: vec![Dim::Any] }
+    }
+
+    /// Text.
+    pub fn text() -> Self {
+        FieldSpec { kind: Kind::Text, dtype: Dtype::U8, shape: vec![Dim::Any] }
+    }
+
+    /// JSON.
+    pub fn json() -> Self {
+        FieldSpec { kind: Kind::Json, dtype: Dtype::U8, shape: vec![Dim::Any] }
+    }
+
+    /// One number.
+    pub fn scalar(dtype: Dtype) -> Self {
+        FieldSpec { kind: Kind::Array, dtype, shape: vec![] }
+    }
+
+    /// An array of unknown shape.
+    pub fn array(dtype: Dtype, shape: Vec<Dim>) -> Self {
+        FieldSpec { kind: Kind::Array, dtype, shape }
+    }
+
+    /// A u8 image of unknown size, height x width x channels.
+    pub fn image(channels: Dim) -> Self {
+        FieldSpec { kind: Kind::Image(Layout::Hwc), dtype: Dtype::U8, shape: vec![Dim::Any, Dim::Any, channels] }
+    }
+
+    /// The shape as numbers when every dimension is fixed.
+    pub fn fixed_shape(&self) -> Option<Vec<usize>> {
+        self.shape
+            .iter()
+            .map(|d| match d {
+                Dim::Fixed(n) => Some(*n),
+                Dim::Any => None,
+            })
+            .collect()
+    }
+
+    /// Bytes of one sample when every dimension is fixed and the field is an array or image.
+    pub fn fixed_bytes(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Array | Kind::Image(_) => Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size()),
+            _ => None,
+        }
+    }
+
+    /// Height, width and channels of an image spec.
+    pub fn image_dims(&self) -> Option<(Dim, Dim, Dim)> {
+        match (self.kind, self.shape.as_slice()) {
+            (Kind::Image(Layout::Hwc), [h, w, c]) | (Kind::Image(Layout::Chw), [c, h, w]) => Some((*h, *w, *c)),
+            _ => None,
+        }
+    }
+
+    /// The same image spec with another height and width.
+    #[must_use]
+    pub fn with_size(&self, height: Dim, width: Dim) -> Self {
+        let mut out = self.clone();
+        if let (Kind::Image(layout), Some((_, _, c))) = (self.kind, self.image_dims()) {
+            out.shape = match layout {
+                Layout::Hwc => vec![height, width, c],
+                Layout::Chw => vec![c, height, width],
+            };
+        }
+        out
+    }
+
+    /// The same image spec in another layout.
+    #[must_use]
+    pub fn with_layout(&self, layout: Layout) -> Self {
+        let mut out = self.clone();
+        if let Some((h, w, c)) = self.image_dims() {
+            out.kind = Kind::Image(layout);
+            out.shape = match layout {
+                Layout::Hwc => vec![h, w, c],
+                Layout::Chw => vec![c, h, w],
+            };
+        }
+        out
+    }
+}
+
+impl fmt::Display for FieldSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            Kind::Encoded => return f.write_str("encoded bytes"),
+            Kind::Text => return f.write_str("text"),
+            Kind::Json => return f.write_str("json"),
+            Kind::Array => "",
+            Kind::Image(Layout::Hwc) => "image hwc ",
+            Kind::Image(Layout::Chw) => "image chw ",
+        };
+        write!(f, "{what}{}", self.dtype)?;
+        if !self.shape.is_empty() || matches!(self.kind, Kind::Image(_)) {
+            let dims: Vec<String> = self
+                .shape
+                .iter()
+                .map(|d| match d {
+                    Dim::Fixed(n) => n.to_string(),
+                    Dim::Any => "?".to_owned(),
+                })
+                .collect();
+            write!(f, "[{}]", dims.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a record or sample, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spec {
+    /// Name and shape of every field.
+    pub fields: Vec<(Arc<str>, FieldSpec)>,
+}
+
+impl Spec {
+    /// The place of a field.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|(n, _)| &**n == name)
+    }
+
+    /// The place of a field, or an error that lists those there are.
+    pub fn require(&self, name: &str, stage: &str) -> Result<usize> {
+        self.position(name).ok_or_else(|| {
+            let names: Vec<&str> = self.fields.iter().map(|(n, _)| &**n).collect();
+            Error::plan(stage, format!("there is no field `{name}`; the fields are {}", names.join(", ")))
+        })
+    }
+}

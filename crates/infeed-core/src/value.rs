@@ -1,0 +1,44 @@
+//! One field of a record or sample.
+
+use crate::{Error, Image, Result, Tensor};
+use bytes::Bytes;
+
+/// A field's value on its way from bytes to batch.
+#[derive(Debug, Clone, Default)]
+pub enum Value {
+    /// The row does not have this field.
+    #[default]
+    Missing,
+    /// Bytes as they lie in the shard.
+    Bytes(Bytes),
+    /// Text.
+    Text(String),
+    /// JSON text, checked.
+    Json(String),
+    /// A dense array.
+    Tensor(Tensor),
+    /// An image, decoded or not yet.
+    Image(Box<Image>),
+}
+
+impl Value {
+    /// What it is, for messages.
+    pub fn what(&self) -> &'static str {
+        match self {
+            Value::Missing => "nothing",
+            Value::Bytes(_) => "bytes",
+            Value::Text(_) => "text",
+            Value::Json(_) => "json",
+            Value::Tensor(_) => "an array",
+            Value::Image(_) => "an image",
+        }
+    }
+
+    /// The image inside, or an error.
+    pub fn image_mut(&mut self) -> Result<&mut Image> {
+        match self {
+            Value::Image(image) => Ok(image),
+            other => Err(Error::sample(format!("expected an image, found {}", other.what()))),
+        }
+    }
+}

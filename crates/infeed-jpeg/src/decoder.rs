@@ -1,0 +1,67 @@
+//! The reusable decoder that callers hold, one per thread.
+
+use crate::error::Error;
+use crate::fast::Fast;
+use crate::header::Header;
+use crate::request::Request;
+use crate::turbo::Turbo;
+
+/// Which implementation decodes. For tests and benchmarks: the result is the same either way.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backend {
+    /// The fastest implementation that can decode the file.
+    #[default]
+    Auto,
+    /// Always libjpeg-turbo.
+    Turbo,
+    /// Never libjpeg-turbo: what it would have to decode is an error.
+    Fast,
+}
+
+/// A decoder with its scratch memory, to be kept and reused for file after file.
+pub struct Decoder {
+    turbo: Turbo,
+    fast: Fast,
+    backend: Backend,
+}
+
+impl Decoder {
+    /// Makes a decoder. Its scratch memory grows with the first images and is then reused.
+    pub fn new() -> Result<Self, Error> {
+        Ok(Decoder { turbo: Turbo::new()?, fast: Fast::new(), backend: Backend::Auto })
+    }
+
+    /// Chooses the implementation, for comparisons.
+    #[doc(hidden)]
+    pub fn set_backend(&mut self, backend: Backend) {
+        self.backend = backend;
+    }
+
+    /// Decodes one region of an image into `out`.
+    ///
+    /// Writes `request.region.height` rows of `request.region.width` pixels, each row `stride` bytes after
+    /// the one before; bytes between the rows are left alone. `header` must be what
+    /// [`read_header`](crate::read_header) returned for the same bytes. After an error the content of `out`
+    /// is unspecified.
+    ///
+    /// A file that ends before the data of the region is [`Error::Truncated`]; flaws that libjpeg only warns
+    /// about are accepted.
+    pub fn decode(
+        &mut self,
+        bytes: &[u8],
+        header: &Header,
+        request: &Request,
+        out: &mut [u8],
+        stride: usize,
+    ) -> Result<(), Error> {
+        request.check(header, out, stride)?;
+        if self.backend != Backend::Turbo && self.fast.decode(bytes, header, request, out, stride).is_ok() {
+            return Ok(());
+        }
+        if self.backend == Backend::Fast {
+            return Err(Error::Unsupported("this file needs libjpeg-turbo".into()));
+        }
+        self.turbo.decode(bytes, header, request, out, stride)
+    }
+}

@@ -1,0 +1,319 @@
+//! The entropy decoder's way through the units of a scan: which are decoded, which are passed over.
+
+use super::Irregular;
+use super::bits::{Bits, Unstuffed};
+use super::block::{self, Block};
+use super::frame::{Frame, Tables};
+use super::huffman::Table;
+use super::idct;
+#[cfg(target_arch = "x86_64")]
+use super::idct_avx2;
+use super::planes::Planes;
+#[cfg(target_arch = "x86_64")]
+use super::reduced;
+
+/// One block of a unit.
+#[derive(Clone, Copy)]
+struct Slot<'a> {
+    component: usize,
+    dc: &'a Table,
+    ac: &'a Table,
+    /// Place of the block within the unit.
+    column: usize,
+    row: usize,
+    part: Part,
+}
+
+/// What is needed of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Nothing,
+    /// Only the first coefficient: the block becomes a single sample.
+    First,
+    All,
+}
+
+/// Reads units one after the other.
+pub(super) struct Units<'a> {
+    tables: &'a Tables,
+    frame: &'a Frame,
+    scan: &'a Unstuffed,
+    slots: Vec<Slot<'a>>,
+    /// Which blocks of a batch are transformed together.
+    pairs: Vec<[usize; 2]>,
+    /// Units per batch: two where a single unit has no partner for each of its blocks.
+    pub(super) batch: usize,
+    bits: Bits<'a>,
+    segment: usize,
+    /// Units left in the current restart interval.
+    left: usize,
+    predictions: [i32; 3],
+}
+
+impl<'a> Units<'a> {
+    /// Starts at the restart interval that holds unit `first`; also returns the unit that it starts at.
+    pub(super) fn new(
+        frame: &'a Frame,
+        tables: &'a Tables,
+        scan: &'a Unstuffed,
+        chroma: bool,
+        first: usize,
+    ) -> Result<(Self, usize), Irregular> {
+        let mut slots = Vec::new();
+        for (component, blocks) in frame.components.iter().enumerate() {
+            let part = match blocks.size {
+                _ if component != 0 && !chroma => Part::Nothing,
+                1 => Part::First,
+                _ => Part::All,
+            };
+            for row in 0..blocks.down {
+                for column in 0..blocks.across {
+                    let (dc, ac) = (&tables.dc[blocks.dc], &tables.ac[blocks.ac]);
+                    slots.push(Slot { component, dc, ac, column, row, part });
+                }
+            }
+        }
+        let (batch, pairs) = pair_up(&slots);
+        let segment = first.checked_div(frame.interval).unwrap_or(0);
+        let start = scan.segments.get(segment).ok_or(Irregular)?.start;
+        let left = if frame.interval == 0 { usize::MAX } else { frame.interval };
+        let bits = Bits::new(&scan.data, start);
+        let units = Units { tables, frame, scan, slots, pairs, batch, bits, segment, left, predictions: [0; 3] };
+        Ok((units, segment * frame.interval))
+    }
+
+    /// Whether the scan ends here as it should: nothing but padding bits left, and the end marker after them.
+    pub(super) fn ends_properly(&self) -> bool {
+        let last = self.scan.segments.len() - 1;
+        self.segment == last && self.in_last_byte() && self.scan.marker == Some(crate::markers::EOI)
+    }
+
+    fn in_last_byte(&self) -> bool {
+        let end = self.scan.segments[self.segment].end * 8;
+        let position = self.bits.position();
+        position <= end && end - position < 8
+    }
+
+    /// Moves to the next restart interval where one is due.
+    #[inline(always)]
+    fn restart_if_due(&mut self) -> Result<(), Irregular> {
+        if self.left == 0 {
+            self.restart()?;
+        }
+        self.left -= 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn restart(&mut self) -> Result<(), Irregular> {
+        if !self.in_last_byte() {
+            return Err(Irregular);
+        }
+        self.segment += 1;
+        let start = self.scan.segments.get(self.segment).ok_or(Irregular)?.start;
+        self.bits = Bits::new(&self.scan.data, start);
+        self.left = self.frame.interval;
+        self.predictions = [0; 3];
+        Ok(())
+    }
+
+    /// Fails if more bits were taken than the interval has, or a prediction has left the range of a file.
+    #[inline(always)]
+    fn check(&self) -> Result<(), Irregular> {
+        let within = self.predictions.iter().all(|&p| p == i32::from(p as i16));
+        if within && self.bits.position() <= self.scan.segments[self.segment].end * 8 { Ok(()) } else { Err(Irregular) }
+    }
+
+    #[inline(always)]
+    fn skip_any<const SIMD: bool>(&mut self, count: usize) -> Result<(), Irregular> {
+        for _ in 0..count {
+            self.restart_if_due()?;
+            for slot in &self.slots {
+                skip_block::<SIMD>(&mut self.bits, slot.dc, slot.ac, &mut self.predictions[slot.component])?;
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn decode_any<const SIMD: bool>(
+        &mut self,
+        count: usize,
+        row: usize,
+        blocks: &mut [Block],
+        planes: &mut Planes,
+    ) -> Result<(), Irregular> {
+        let mut sound = true;
+        for start in (0..count).step_by(self.batch) {
+            for unit in 0..self.batch.min(count - start) {
+                self.restart_if_due()?;
+                let blocks = &mut blocks[unit * self.slots.len()..];
+                for (slot, block) in self.slots.iter().zip(blocks) {
+                    let prediction = &mut self.predictions[slot.component];
+                    if slot.part == Part::All {
+                        decode_block::<SIMD>(&mut self.bits, slot.dc, slot.ac, prediction, block)?;
+                    } else {
+                        skip_block::<SIMD>(&mut self.bits, slot.dc, slot.ac, prediction)?;
+                        block.coefficients[0] = *prediction as i16;
+                    }
+                }
+                self.check()?;
+            }
+            for &pair in &self.pairs {
+                sound &= self.transform::<SIMD>(pair, start, row, blocks, planes);
+            }
+        }
+        if sound { Ok(()) } else { Err(Irregular) }
+    }
+
+    /// Turns two blocks of a batch into samples and clears them.
+    #[inline(always)]
+    fn transform<const SIMD: bool>(
+        &self,
+        pair: [usize; 2],
+        start: usize,
+        row: usize,
+        blocks: &mut [Block],
+        planes: &mut Planes,
+    ) -> bool {
+        let place = |index: usize| {
+            let slot = &self.slots[index % self.slots.len()];
+            let component = &self.frame.components[slot.component];
+            let plane = &planes.planes[slot.component];
+            let column = (start + index / self.slots.len()) * component.across + slot.column;
+            let offset = plane.block(column, row * component.down + slot.row);
+            (offset, plane.stride, plane.size, &self.tables.steps[component.steps])
+        };
+        // Both blocks belong to luma or both to chroma, so these agree.
+        let (first, stride, size, first_steps) = place(pair[0]);
+        let (second, _, _, second_steps) = place(pair[1]);
+        let Ok([a, b]) = blocks.get_disjoint_mut(pair) else { return false };
+        let out = &mut planes.samples;
+        if !a.has_ac && !b.has_ac {
+            let flat = match size {
+                8 => idct::flat::<8>,
+                4 => idct::flat::<4>,
+                2 => idct::flat::<2>,
+                _ => idct::flat::<1>,
+            };
+            let sound = flat(a.coefficients[0], first_steps.0[0], out, first, stride)
+                & flat(b.coefficients[0], second_steps.0[0], out, second, stride);
+            a.coefficients[0] = 0;
+            b.coefficients[0] = 0;
+            return sound;
+        }
+        let mut sound = true;
+        if SIMD {
+            #[cfg(target_arch = "x86_64")]
+            match size {
+                8 => {
+                    let coefficients = [&a.coefficients, &b.coefficients];
+                    let (steps, offsets) = ([&first_steps.0, &second_steps.0], [first, second]);
+                    // SAFETY: only functions that need the same instructions themselves set `SIMD`.
+                    sound = unsafe { idct_avx2::blocks(coefficients, steps, out, offsets, stride) };
+                }
+                4 => {
+                    reduced::block::<4>(a, first_steps, out, first, stride);
+                    reduced::block::<4>(b, second_steps, out, second, stride);
+                }
+                _ => {
+                    reduced::block::<2>(a, first_steps, out, first, stride);
+                    reduced::block::<2>(b, second_steps, out, second, stride);
+                }
+            }
+        } else {
+            sound = idct::block(&a.coefficients, &first_steps.0, out, first, stride)
+                & idct::block(&b.coefficients, &second_steps.0, out, second, stride);
+        }
+        a.clear();
+        b.clear();
+        sound
+    }
+
+    /// Passes over units.
+    pub(super) fn skip(&mut self, count: usize) -> Result<(), Irregular> {
+        self.skip_any::<false>(count)
+    }
+
+    /// Decodes units into consecutive places of the planes, from the left of the window in unit row `row`.
+    pub(super) fn decode(
+        &mut self,
+        count: usize,
+        row: usize,
+        blocks: &mut [Block],
+        planes: &mut Planes,
+    ) -> Result<(), Irregular> {
+        self.decode_any::<false>(count, row, blocks, planes)
+    }
+
+    /// [`Units::skip`] with newer instructions: variable shifts are what the loop consists of.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
+    pub(super) fn skip_avx2(&mut self, count: usize) -> Result<(), Irregular> {
+        self.skip_any::<true>(count)
+    }
+
+    /// [`Units::decode`] with newer instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
+    pub(super) fn decode_avx2(
+        &mut self,
+        count: usize,
+        row: usize,
+        blocks: &mut [Block],
+        planes: &mut Planes,
+    ) -> Result<(), Irregular> {
+        self.decode_any::<true>(count, row, blocks, planes)
+    }
+}
+
+/// [`block::decode`], compiled for the instructions that may be used.
+#[inline(always)]
+fn decode_block<const SIMD: bool>(
+    bits: &mut Bits<'_>,
+    dc: &Table,
+    ac: &Table,
+    prediction: &mut i32,
+    block: &mut Block,
+) -> Result<(), Irregular> {
+    #[cfg(target_arch = "x86_64")]
+    if SIMD {
+        // SAFETY: only functions that need the same instructions themselves set `SIMD`.
+        return unsafe { block::avx2::decode(bits, dc, ac, prediction, block) };
+    }
+    block::decode(bits, dc, ac, prediction, block)
+}
+
+/// [`block::skip`], compiled for the instructions that may be used.
+#[inline(always)]
+fn skip_block<const SIMD: bool>(
+    bits: &mut Bits<'_>,
+    dc: &Table,
+    ac: &Table,
+    prediction: &mut i32,
+) -> Result<(), Irregular> {
+    #[cfg(target_arch = "x86_64")]
+    if SIMD {
+        // SAFETY: only functions that need the same instructions themselves set `SIMD`.
+        return unsafe { block::avx2::skip(bits, dc, ac, prediction) };
+    }
+    block::skip(bits, dc, ac, prediction)
+}
+
+/// Finds a partner of equal row length for every wanted block, across two units if one is not enough.
+fn pair_up(slots: &[Slot<'_>]) -> (usize, Vec<[usize; 2]>) {
+    let count = slots.len();
+    let lumas = slots.iter().filter(|slot| slot.component == 0).count();
+    let wanted = slots.iter().filter(|slot| slot.part != Part::Nothing).count();
+    if lumas == 1 {
+        return (2, (0..wanted).map(|index| [index, index + count]).collect());
+    }
+    (1, (0..wanted).step_by(2).map(|index| [index, index + 1]).collect())
+}
+
+/// The number of blocks in a batch.
+pub(super) fn blocks_per_batch(frame: &Frame) -> usize {
+    let per_unit: usize = frame.components.iter().map(|component| component.across * component.down).sum();
+    per_unit * 2
+}

@@ -1,0 +1,6 @@
+//! Tests against libjpeg-turbo, on files that are made while the tests run.
+
+mod damage;
+mod headers;
+mod regions;
+mod samples;

@@ -1,0 +1,73 @@
+//! One batch, field by field.
+
+use crate::array::{Array, Owner};
+use infeed::{Column, Plan, Value};
+use pyo3::{
+    exceptions::PyKeyError,
+    prelude::*,
+    types::{PyList, PyString},
+};
+use std::sync::Arc;
+
+/// A batch. Its arrays are made when they are asked for and share its memory.
+#[pyclass(frozen, module = "infeed._core")]
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) inner: infeed::Batch,
+    pub(crate) plan: Arc<Plan>,
+}
+
+#[pymethods]
+impl Batch {
+    fn __len__(&self) -> usize {
+        self.inner.len()
+    }
+
+    /// An `Array`, or a list with one entry per sample: `Array`, `str`, `None`.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.inner.column(name) {
+            Some(Column::Array { dtype, shape, lease }) => {
+                let array = Array::new(Owner::Lease(Arc::clone(lease)), *dtype, shape);
+                Ok(Bound::new(py, array)?.into_any())
+            }
+            Some(Column::List(values)) => {
+                let list = PyList::empty(py);
+                for value in values {
+                    list.append(item(py, value)?)?;
+                }
+                Ok(list.into_any())
+            }
+            None => Err(PyKeyError::new_err(name.to_owned())),
+        }
+    }
+
+    /// The row of each sample.
+    fn rows(&self) -> Vec<u64> {
+        self.inner.rows.clone()
+    }
+
+    /// The key of each sample.
+    fn keys(&self) -> Vec<String> {
+        self.inner.rows.iter().map(|row| self.plan.source.key(*row)).collect()
+    }
+
+    /// The shard of each sample.
+    fn shards(&self) -> Vec<String> {
+        self.inner.rows.iter().map(|row| self.plan.source.shard_of(*row)).collect()
+    }
+}
+
+fn item<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Bytes(bytes) => {
+            let shape = [bytes.len()];
+            Bound::new(py, Array::new(Owner::Bytes(bytes.clone()), infeed::Dtype::U8, &shape))?.into_any()
+        }
+        Value::Tensor(tensor) => {
+            let owner = Owner::Bytes(tensor.data.clone());
+            Bound::new(py, Array::new(owner, tensor.dtype, &tensor.shape))?.into_any()
+        }
+        Value::Text(text) | Value::Json(text) => PyString::new(py, text).into_any(),
+        _ => py.None().into_bound(py),
+    })
+}

@@ -1,0 +1,22 @@
+//! The registry tables, and the command line.
+
+use crate::errors::raise;
+use pyo3::prelude::*;
+
+/// A registry table as JSON: `formats`, `decoders`, `transforms`.
+#[pyfunction]
+pub(crate) fn entries(kind: &str) -> PyResult<String> {
+    infeed::tables::json(kind).map(|table| table.to_string()).map_err(raise)
+}
+
+/// CPUs this process may really use.
+#[pyfunction]
+pub(crate) fn usable_cpus() -> usize {
+    infeed::engine::usable_cpus()
+}
+
+/// Runs the command line and gives its exit code.
+#[pyfunction]
+pub(crate) fn command(py: Python<'_>, args: Vec<String>) -> i32 {
+    py.detach(|| infeed_cli::run(args))
+}

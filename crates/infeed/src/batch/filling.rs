@@ -1,0 +1,246 @@
+//! A batch while it is being made.
+
+use super::{Batch, Column, Pool, lease::Open};
+use crate::recipe::Ragged;
+use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Scratch, Spec, Tensor, Value};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a field is laid out in batches, settled by the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Layout {
+    /// One array: every sample has this shape.
+    Stack {
+        /// Element type.
+        dtype: Dtype,
+        /// Shape of one sample.
+        shape: Vec<usize>,
+        /// Bytes of one sample.
+        bytes: usize,
+    },
+    /// One array, padded to the largest sample of the batch.
+    Pad {
+        /// Element type.
+        dtype: Dtype,
+        /// The filling value.
+        value: f64,
+    },
+    /// A list of values.
+    List,
+}
+
+impl Layout {
+    /// The layout for a field.
+    pub fn of(spec: &FieldSpec, ragged: Ragged, pad_value: f64) -> Layout {
+        match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, ragged) {
+            (Some(shape), Some(bytes), ..) => Layout::Stack { dtype: spec.dtype, shape, bytes },
+            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => Layout::Pad { dtype: spec.dtype, value: pad_value },
+            _ => Layout::List,
+        }
+    }
+}
+
+enum Store {
+    Stack { open: Open, bytes: usize },
+    Loose(Mutex<Vec<Value>>),
+}
+
+/// A batch that many threads fill at once, each sample by one thread.
+pub struct Filling {
+    columns: Vec<Store>,
+    layouts: Arc<[Layout]>,
+    samples: usize,
+}
+
+impl std::fmt::Debug for Filling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Filling").field("samples", &self.samples).finish_non_exhaustive()
+    }
+}
+
+impl Filling {
+    /// Room for `samples` samples.
+    pub fn new(layouts: &Arc<[Layout]>, samples: usize, pool: &Arc<Pool>) -> Self {
+        let columns = layouts
+            .iter()
+            .map(|layout| match layout {
+                Layout::Stack { bytes, .. } => Store::Stack { open: pool.take(bytes * samples), bytes: *bytes },
+                _ => Store::Loose(Mutex::new(vec![Value::Missing; samples])),
+            })
+            .collect();
+        Filling { columns, layouts: Arc::clone(layouts), samples }
+    }
+
+    /// The place of one sample.
+    ///
+    /// # Safety
+    /// No two parts with the same index may live at the same time.
+    pub unsafe fn part(&self, index: usize) -> Part<'_> {
+        assert!(index < self.samples, "sample {index} of a batch of {}", self.samples);
+        Part { filling: self, index }
+    }
+
+    /// Closes the batch. `good` says which samples were made; the others are taken out.
+    pub fn finish(self, spec: &Spec, good: &[bool], mut rows: Vec<u64>) -> Result<Batch> {
+        let kept: Vec<usize> = (0..self.samples).filter(|i| good[*i]).collect();
+        let whole = kept.len() == self.samples;
+        if !whole {
+            rows = kept.iter().map(|i| rows[*i]).collect();
+        }
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for ((store, layout), (name, _)) in self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields) {
+            let column = match (store, layout) {
+                (Store::Stack { open, bytes }, Layout::Stack { dtype, shape, .. }) => {
+                    if !whole && bytes > 0 {
+                        // SAFETY: `self` is owned here, so no part and no other slice of the slab is alive.
+                        let all = unsafe { open.slab().part(0, open.slab().len()) };
+                        for (to, from) in kept.iter().enumerate() {
+                            all.copy_within(from * bytes..(from + 1) * bytes, to * bytes);
+                        }
+                    }
+                    let mut full = vec![kept.len()];
+                    full.extend_from_slice(shape);
+                    Column::Array { dtype: *dtype, shape: full, lease: Arc::new(open.seal()) }
+                }
+                (Store::Loose(values), layout) => {
+                    let mut values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    if !whole {
+                        values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
+                    }
+                    match layout {
+                        Layout::Pad { dtype, value } => pad(*dtype, *value, &values).map_err(|e| e.in_field(name))?,
+                        _ => Column::List(values),
+                    }
+                }
+                _ => return Err(Error::Internal { what: "batch layout does not fit its store".to_owned() }),
+            };
+            columns.push((Arc::clone(name), column));
+        }
+        Ok(Batch { columns, rows })
+    }
+}
+
+/// The place of one sample in a batch.
+#[derive(Debug)]
+pub struct Part<'a> {
+    filling: &'a Filling,
+    index: usize,
+}
+
+impl Part<'_> {
+    /// Writes one field. An image is decoded and finished straight into the batch.
+    pub fn put(&mut self, column: usize, value: Value, scratch: &mut Scratch) -> Result<()> {
+        match (&self.filling.columns[column], &self.filling.layouts[column]) {
+            (Store::Stack { open, bytes }, Layout::Stack { shape, dtype, .. }) => {
+                // SAFETY: the range belongs to this sample alone, and `Filling::part` promises that this is its only
+                // part, borrowed mutably here.
+                let place = unsafe { open.slab().part(self.index * bytes, *bytes) };
+                write(value, *dtype, shape, place, scratch)
+            }
+            (Store::Loose(values), _) => {
+                let value = settle(value, scratch)?;
+                values.lock().unwrap_or_else(PoisonError::into_inner)[self.index] = value;
+                Ok(())
+            }
+            _ => Err(Error::Internal { what: "batch layout does not fit its store".to_owned() }),
+        }
+    }
+}
+
+fn write(value: Value, dtype: Dtype, shape: &[usize], place: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+    let differs = |found: String| Error::sample(format!("expected {dtype}{shape:?}, found {found}"));
+    match value {
+        Value::Image(image) => {
+            if image.shape() != shape || image.finish.dtype != dtype {
+                return Err(differs(format!("an image of {}{:?}", image.finish.dtype, image.shape())));
+            }
+            image.render(scratch, place)
+        }
+        Value::Tensor(tensor) => {
+            if tensor.shape != shape || tensor.dtype != dtype {
+                return Err(differs(format!("an array of {}{:?}", tensor.dtype, tensor.shape)));
+            }
+            place.copy_from_slice(&tensor.data);
+            Ok(())
+        }
+        other => Err(differs(other.what().to_owned())),
+    }
+}
+
+/// Images in lists become arrays: a list must not promise pixels that are decoded later.
+fn settle(value: Value, scratch: &mut Scratch) -> Result<Value> {
+    let Value::Image(image) = value else { return Ok(value) };
+    let mut data = vec![0; image.bytes()];
+    image.render(scratch, &mut data)?;
+    Ok(Value::Tensor(Tensor::new(image.finish.dtype, image.shape().to_vec(), data.into())?))
+}
+
+/// One array as large as the largest sample; the rest is `value`.
+fn pad(dtype: Dtype, value: f64, values: &[Value]) -> Result<Column> {
+    let mut tensors = Vec::with_capacity(values.len());
+    for v in values {
+        match v {
+            Value::Tensor(t) if t.dtype == dtype => tensors.push(t),
+            Value::Tensor(t) => return Err(Error::sample(format!("cannot pad {} and {dtype} together", t.dtype))),
+            other => return Err(Error::sample(format!("cannot pad {}", other.what()))),
+        }
+    }
+    let rank = tensors.first().map_or(0, |t| t.shape.len());
+    if let Some(odd) = tensors.iter().find(|t| t.shape.len() != rank) {
+        return Err(Error::sample(format!("cannot pad arrays of {rank} and {} dimensions together", odd.shape.len())));
+    }
+    let largest: Vec<usize> =
+        (0..rank).map(|d| tensors.iter().map(|t| t.shape[d]).max().unwrap_or(0)).collect();
+    let size = dtype.size();
+    let element = encode(dtype, value);
+    let each = largest.iter().product::<usize>() * size;
+    let pool = Pool::new(0);
+    let open = pool.take(each * tensors.len());
+    // SAFETY: the slab was just taken and is known to nobody else.
+    let out = unsafe { open.slab().part(0, each * tensors.len()) };
+    if element.iter().any(|b| *b != 0) {
+        out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
+    }
+    for (tensor, place) in tensors.iter().zip(out.chunks_exact_mut(each.max(1))) {
+        copy_into(&tensor.data, &tensor.shape, place, &largest, size);
+    }
+    let mut shape = vec![tensors.len()];
+    shape.extend(largest);
+    Ok(Column::Array { dtype, shape, lease: Arc::new(open.seal()) })
+}
+
+/// Copies an array into the corner of a larger one of the same rank.
+fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size: usize) {
+    match (shape, large) {
+        ([], _) | (_, []) => to[..size].copy_from_slice(&from[..size]),
+        ([n], _) => to[..n * size].copy_from_slice(&from[..n * size]),
+        ([n, inner @ ..], [_, outer @ ..]) => {
+            let step = inner.iter().product::<usize>() * size;
+            let stride = outer.iter().product::<usize>() * size;
+            for i in 0..*n {
+                copy_into(&from[i * step..(i + 1) * step], inner, &mut to[i * stride..(i + 1) * stride], outer, size);
+            }
+        }
+    }
+}
+
+/// One element as bytes.
+fn encode(dtype: Dtype, x: f64) -> [u8; 8] {
+    let mut out = [0; 8];
+    let bytes: &[u8] = match dtype {
+        Dtype::Bool => &[u8::from(x != 0.0)],
+        Dtype::U8 => &[x as u8],
+        Dtype::I8 => &(x as i8).to_ne_bytes(),
+        Dtype::U16 => &(x as u16).to_ne_bytes(),
+        Dtype::I16 => &(x as i16).to_ne_bytes(),
+        Dtype::U32 => &(x as u32).to_ne_bytes(),
+        Dtype::I32 => &(x as i32).to_ne_bytes(),
+        Dtype::U64 => &(x as u64).to_ne_bytes(),
+        Dtype::I64 => &(x as i64).to_ne_bytes(),
+        Dtype::F16 => &half::f16::from_f64(x).to_ne_bytes(),
+        Dtype::Bf16 => &half::bf16::from_f64(x).to_ne_bytes(),
+        Dtype::F32 => &(x as f32).to_ne_bytes(),
+        Dtype::F64 => &x.to_ne_bytes(),
+    };
+    out[..bytes.len()].copy_from_slice(bytes);
+    out
+}

@@ -1,0 +1,129 @@
+//! Slabs go out as leases and come back by themselves when the last holder lets go.
+
+use super::slab::Slab;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Slabs waiting to be used again. Fresh memory costs a page fault per 4 KiB; used memory costs nothing.
+#[derive(Debug)]
+pub struct Pool {
+    free: Mutex<Vec<Slab>>,
+    keep: usize,
+}
+
+impl Pool {
+    /// A pool that keeps at most `keep` slabs.
+    pub fn new(keep: usize) -> Arc<Self> {
+        Arc::new(Pool { free: Mutex::new(Vec::new()), keep })
+    }
+
+    /// A slab of exactly `len` bytes: a used one, else a new one. Never waits: somebody who keeps every batch gets
+    /// new memory instead of a hang.
+    pub(super) fn take(self: &Arc<Self>, len: usize) -> Open {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = free.iter().position(|s| s.len() == len).map(|at| free.swap_remove(at));
+        drop(free);
+        Open { slab: Some(found.unwrap_or_else(|| Slab::new(len))), pool: Arc::downgrade(self) }
+    }
+
+    fn give_back(&self, slab: Slab) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < self.keep {
+            free.push(slab);
+        }
+    }
+}
+
+/// A slab that is being filled. Goes back to the pool when dropped unfinished.
+#[derive(Debug)]
+pub(super) struct Open {
+    slab: Option<Slab>,
+    pool: Weak<Pool>,
+}
+
+impl Open {
+    /// The slab.
+    pub(super) fn slab(&self) -> &Slab {
+        match &self.slab {
+            Some(slab) => slab,
+            None => unreachable!("the slab leaves only in `seal` and `drop`"),
+        }
+    }
+
+    /// Ends the filling. By taking `self` it makes sure that no writer is left: writers borrow it.
+    pub(super) fn seal(mut self) -> Lease {
+        Lease { slab: self.slab.take(), pool: std::mem::take(&mut self.pool) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let (Some(slab), Some(pool)) = (self.slab.take(), self.pool.upgrade()) {
+            pool.give_back(slab);
+        }
+    }
+}
+
+/// A finished slab. Its bytes never change while the lease lives; dropping it gives the memory back.
+#[derive(Debug)]
+pub struct Lease {
+    slab: Option<Slab>,
+    pool: Weak<Pool>,
+}
+
+impl Lease {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.slab {
+            // SAFETY: a lease is made by `Open::seal`, after the last writer; from then on there is no way to write.
+            Some(slab) => unsafe { slab.bytes() },
+            None => &[],
+        }
+    }
+
+    /// The address of the bytes. Python may write there: it then owns the batch as it would own any array.
+    pub fn address(&self) -> *mut u8 {
+        self.slab.as_ref().map_or(std::ptr::null_mut(), Slab::address)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let (Some(slab), Some(pool)) = (self.slab.take(), self.pool.upgrade()) {
+            pool.give_back(slab);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_back_only_when_let_go() {
+        let pool = Pool::new(2);
+        let first = Arc::new(pool.take(100).seal());
+        let address = first.address();
+        let view = Arc::clone(&first);
+        drop(first);
+        assert_ne!(pool.take(100).slab().address(), address, "a view is alive: its memory must not be reused");
+        drop(view);
+        let again: Vec<_> = (0..2).map(|_| pool.take(100)).collect();
+        assert!(again.iter().any(|o| o.slab().address() == address));
+    }
+
+    #[test]
+    fn sizes_do_not_mix_and_the_pool_is_bounded() {
+        let pool = Pool::new(1);
+        drop((pool.take(10), pool.take(20), pool.take(30)));
+        assert_eq!(pool.free.lock().unwrap().len(), 1);
+        assert_eq!(pool.take(5).slab().len(), 5);
+    }
+
+    #[test]
+    fn a_lease_outlives_its_pool() {
+        let pool = Pool::new(1);
+        let lease = pool.take(8).seal();
+        drop(pool);
+        assert_eq!(lease.bytes(), [0; 8]);
+    }
+}

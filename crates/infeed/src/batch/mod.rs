@@ -1,0 +1,10 @@
+//! Batches: memory that is filled by many threads and lent out without a copy.
+
+mod columns;
+mod filling;
+mod lease;
+mod slab;
+
+pub use columns::{Batch, Column};
+pub use filling::{Filling, Layout, Part};
+pub use lease::{Lease, Pool};

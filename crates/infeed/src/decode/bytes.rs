@@ -1,0 +1,26 @@
+//! Bytes as they are, for fields that Python code will take apart.
+
+use super::needs_encoded;
+use infeed_core::{Bytes, Decoder, Entry, FieldSpec, Result, Scratch, Value};
+
+/// The registry line.
+pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
+    name: "bytes",
+    about: "leaves the bytes as they are",
+    params: &[],
+    build: |_| Ok(Box::new(Raw)),
+};
+
+#[derive(Debug)]
+struct Raw;
+
+impl Decoder for Raw {
+    fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec> {
+        needs_encoded("bytes", encoded)?;
+        Ok(FieldSpec::encoded())
+    }
+
+    fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
+        Ok(Value::Bytes(bytes.clone()))
+    }
+}

@@ -1,0 +1,71 @@
+//! Record to sample: bytes become pixels, numbers, text or arrays.
+//!
+//! Two tables. [`DECODERS`] is what users name (`jpg="rgb"`, `cls="int"`). [`CODECS`] is what the image decoders
+//! choose from by looking at the bytes, never at the field's name: data sets are full of PNG files called `.jpg`.
+//!
+//! Image decoders read the header only. Pixels are made by [`Image::render`](infeed_core::Image::render), when the
+//! transforms have said which of them are used.
+//!
+//! A new decoder or codec is a folder here and one line in its table.
+
+mod bytes;
+mod codec;
+mod exif;
+mod image;
+mod jpeg;
+mod json;
+mod npy;
+mod orient;
+mod other;
+mod pixels;
+mod png;
+mod preview;
+mod scalar;
+mod text;
+mod webp;
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
+
+use infeed_core::{Decoder, Entry, Error, FieldSpec, Kind, Result};
+
+pub use codec::{Codec, codec_of};
+
+/// Everything that can stand behind a field's name in `decode`.
+pub static DECODERS: &[&Entry<dyn Decoder>] = &[
+    &image::RGB,
+    &image::GRAY,
+    &image::STORED,
+    &scalar::INT,
+    &scalar::FLOAT,
+    &text::ENTRY,
+    &json::ENTRY,
+    &npy::ENTRY,
+    &bytes::ENTRY,
+];
+
+/// Every image format, the most common first since they are tried in this order.
+pub static CODECS: &[Codec] = &[
+    jpeg::CODEC,
+    png::CODEC,
+    webp::CODEC,
+    other::TIFF,
+    other::BMP,
+    other::GIF,
+    other::PNM,
+];
+
+/// Refuses a field that something has decoded already.
+fn needs_encoded(name: &str, field: &FieldSpec) -> Result<()> {
+    if field.kind == Kind::Encoded {
+        return Ok(());
+    }
+    Err(Error::plan(
+        format!("decode {name}"),
+        format!("the field is already {field}; only encoded bytes can be decoded, so leave this decoder out"),
+    ))
+}

@@ -1,0 +1,110 @@
+//! NumPy's `.npy` files.
+
+mod header;
+mod order;
+
+use super::needs_encoded;
+use header::Header;
+use infeed_core::{
+    Args, Bytes, Decoder, Dim, Dtype, Entry, Error, FieldSpec, Param, Result, Scratch, Tensor, Value,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// The registry line.
+pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
+    name: "npy",
+    about: "an array as numpy.save writes it",
+    params: &[
+        Param {
+            name: "dtype",
+            python: "str | None",
+            default: Some("null"),
+            about: "the element type of the arrays, so that it is known before reading; others are refused",
+        },
+        Param {
+            name: "shape",
+            python: "Sequence[int] | None",
+            default: Some("null"),
+            about: "the shape of the arrays, -1 where it differs from array to array; others are refused",
+        },
+    ],
+    build: |args| Ok(Box::new(Npy::new(args)?)),
+};
+
+#[derive(Debug)]
+struct Npy {
+    dtype: Option<Dtype>,
+    shape: Option<Vec<Dim>>,
+}
+
+impl Npy {
+    fn new(args: &Args) -> Result<Npy> {
+        let shape = if args.is_none("shape") {
+            None
+        } else {
+            let dim = |n: &i64| usize::try_from(*n).map_or(Dim::Any, Dim::Fixed);
+            Some(args.ints("shape", -1)?.iter().map(dim).collect())
+        };
+        let dtype = if args.is_none("dtype") { None } else { Some(args.dtype("dtype")?) };
+        Ok(Npy { dtype, shape })
+    }
+
+    /// What was promised to the plan must hold for every file.
+    fn check(&self, header: &Header) -> Result<()> {
+        if let Some(wanted) = self.dtype.filter(|d| *d != header.dtype) {
+            let found = header.dtype;
+            return Err(Error::sample(format!(
+                "the array is of {found}, not of {wanted}: say dtype=\"{found}\" to the decoder `npy`"
+            )));
+        }
+        let fits = |wanted: &Vec<Dim>| {
+            wanted.len() == header.shape.len()
+                && wanted.iter().zip(&header.shape).all(|(w, n)| matches!(w, Dim::Any) || *w == Dim::Fixed(*n))
+        };
+        match &self.shape {
+            Some(wanted) if !fits(wanted) => {
+                let spec = FieldSpec::array(header.dtype, wanted.clone());
+                Err(Error::sample(format!("the array has the shape {:?}, not that of {spec}", header.shape)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Decoder for Npy {
+    fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec> {
+        needs_encoded("npy", encoded)?;
+        // A spec cannot say "unknown", so without arguments these are the likeliest: the files decide.
+        let dtype = self.dtype.unwrap_or(Dtype::F32);
+        Ok(FieldSpec::array(dtype, self.shape.clone().unwrap_or_else(|| vec![Dim::Any])))
+    }
+
+    fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
+        let header = header::read(bytes)?;
+        self.check(&header)?;
+        let Header { dtype, swapped, fortran, shape, data_at } = header;
+        let len = shape
+            .iter()
+            .try_fold(dtype.size(), |n, d| n.checked_mul(*d))
+            .ok_or_else(|| Error::sample(format!("NumPy array of the impossible shape {shape:?}")))?;
+        let there = bytes.len() - data_at;
+        if there != len {
+            return Err(Error::sample(if there < len {
+                format!("NumPy array ends early: {dtype}{shape:?} has {len} bytes, the file only {there}")
+            } else {
+                format!("NumPy array of {len} bytes followed by {} more: one array per field", there - len)
+            }));
+        }
+        // The usual case copies nothing: the tensor points into the record.
+        let mut data = bytes.slice(data_at..);
+        if swapped {
+            data = order::swap(&data, dtype.size()).into();
+        }
+        if fortran && shape.len() > 1 {
+            data = order::rows_first(&data, dtype.size(), &shape).into();
+        }
+        Ok(Value::Tensor(Tensor::new(dtype, shape, data)?))
+    }
+}

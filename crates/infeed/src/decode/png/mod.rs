@@ -1,0 +1,93 @@
+//! PNG.
+
+use super::{
+    Codec, exif,
+    pixels::{byte_count, channel_count, check_region, room, whole},
+};
+use infeed_core::{Channels, Error, ImageCodec, ImageInfo, Patch, Result, Scratch, Want};
+use infeed_png::{Decoder, Error as Cause, Output, read_header, stored_format};
+use std::convert::Infallible;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+/// The table line.
+pub(super) const CODEC: Codec = Codec {
+    name: "png",
+    about: "PNG, 1 to 16 bits, palettes and alpha included; the default image of an animation",
+    extensions: &["png", "apng"],
+    codec: &Png,
+};
+
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+#[derive(Debug)]
+struct Png;
+
+impl ImageCodec for Png {
+    fn sniff(&self, bytes: &[u8]) -> bool {
+        bytes.starts_with(SIGNATURE)
+    }
+
+    fn probe(&self, bytes: &[u8]) -> Result<ImageInfo> {
+        let header = read_header(bytes).map_err(explain)?;
+        let (channels, sample) = stored_format(&header);
+        Ok(ImageInfo {
+            width: header.width,
+            height: header.height,
+            channels: channels as u8,
+            depth: 8 * sample as u8,
+            orientation: orientation(bytes),
+            shrinks: 1,
+        })
+    }
+
+    fn read(
+        &self,
+        bytes: &[u8],
+        info: &ImageInfo,
+        want: &Want,
+        scratch: &mut Scratch,
+        into: &mut Vec<u8>,
+    ) -> Result<Patch> {
+        check_region(info, want)?;
+        let header = read_header(bytes).map_err(explain)?;
+        let channels = channel_count(info, want.channels);
+        let (output, sample) = match want.channels {
+            Channels::Rgb => (Output::Rgb, 1),
+            Channels::Gray => (Output::Gray, 1),
+            Channels::Stored => (Output::AsStored, stored_format(&header).1),
+        };
+        let pixel = usize::from(channels) * sample;
+        // Rows depend on the rows above them and the stream cannot be entered midway, so everything is decoded
+        // and handed over: cutting the region out would be one more copy.
+        let out = room(into, byte_count(info.width, info.height, pixel)?)?;
+        let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
+        decoder.decode(bytes, &header, output, out, info.width as usize * pixel).map_err(explain)?;
+        Ok(Patch { shrink: 1, area: whole(info), channels })
+    }
+}
+
+/// The orientation in an `eXIf` chunk, which may also lie behind the pixels.
+fn orientation(bytes: &[u8]) -> u8 {
+    let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
+    while let Some((&[a, b, c, d, ref name @ ..], tail)) = rest.split_first_chunk::<8>() {
+        let len = u32::from_be_bytes([a, b, c, d]) as usize;
+        let Some(data) = tail.get(..len) else { break };
+        match name {
+            b"eXIf" => return exif::orientation(data),
+            b"IEND" => break,
+            // Behind the data there is a checksum.
+            _ => rest = tail.get(len.saturating_add(4)..).unwrap_or_default(),
+        }
+    }
+    1
+}
+
+fn explain(cause: Cause) -> Error {
+    match cause {
+        Cause::Truncated => Error::sample("PNG ends early: the file is truncated"),
+        Cause::BadRequest(what) => Error::Internal { what: format!("PNG: {what}") },
+        other => Error::sample(other.to_string()),
+    }
+}

@@ -1,0 +1,36 @@
+//! Recipe -> plan -> run.
+//!
+//! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch. Inside one epoch ([`Run`])
+//! three kinds of threads meet over one lock-protected [`state`]:
+//!
+//! ```text
+//!  I/O threads                      CPU workers                          the consumer
+//!  plan the next batch,             take a piece that was read,          waits for the oldest batch,
+//!  cut it into pieces,    pieces    finish its samples one by one  done  takes it out; that makes room
+//!  read them           ---------->  straight into the batch    --------> for one more
+//! ```
+//!
+//! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
+//! for tiny samples on many cores.
+
+mod cpus;
+mod loader;
+mod options;
+mod plan;
+mod policy;
+mod reader;
+mod run;
+mod sample;
+mod state;
+mod worker;
+
+pub use cpus::usable_cpus;
+pub use loader::Loader;
+pub use options::Options;
+pub use plan::Plan;
+pub use policy::{BadSample, OnError};
+pub(crate) use policy::Bad;
+pub use run::{Next, Run};
+
+#[cfg(test)]
+mod tests;

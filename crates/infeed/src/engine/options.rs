@@ -1,0 +1,107 @@
+//! Choices of one run: they change how fast batches come, never which.
+
+use super::{OnError, usable_cpus};
+use infeed_core::{Error, Result};
+use serde::Serialize;
+
+/// How a loader runs. Every choice has a good default.
+#[derive(Debug, Clone, Serialize)]
+pub struct Options {
+    /// CPU workers; `None` takes the CPUs this process may use.
+    pub threads: Option<usize>,
+    /// Threads that read; `None` follows `threads`.
+    pub io_threads: Option<usize>,
+    /// Batches finished or in the making ahead of the consumer; `None` follows batch size and threads.
+    pub prefetch: Option<usize>,
+    /// Ceiling in bytes for batches and look-ahead together; `None` is a quarter of a gigabyte of look-ahead at most.
+    pub memory: Option<u64>,
+    /// What to do with a sample that cannot be made.
+    pub on_error: OnError,
+    /// How many bad samples are too many.
+    pub error_limit: u64,
+    /// The first epoch.
+    pub epoch: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: None,
+            io_threads: None,
+            prefetch: None,
+            memory: None,
+            on_error: OnError::Raise,
+            error_limit: 1000,
+            epoch: 0,
+        }
+    }
+}
+
+/// Options with every choice made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Settled {
+    pub(super) threads: usize,
+    pub(super) io_threads: usize,
+    pub(super) prefetch: usize,
+    pub(super) ahead_bytes: u64,
+}
+
+/// Look-ahead when nobody says otherwise: deep enough to hide a disk, small enough for a laptop.
+const AHEAD: u64 = 64 << 20;
+
+impl Options {
+    /// Makes every choice. `batch_bytes` is the size of one batch's arrays.
+    pub(super) fn settle(&self, batch: usize, batch_bytes: u64) -> Result<Settled> {
+        let threads = self.threads.unwrap_or_else(usable_cpus);
+        let io_threads = self.io_threads.unwrap_or(threads.clamp(2, 8));
+        // Enough batches in the making that no worker waits for the tail of one, plus one to hand out.
+        let busy = 2 + (2 * threads).div_ceil(batch.max(1));
+        let mut prefetch = self.prefetch.unwrap_or(busy.max(3));
+        for (name, n) in [("threads", threads), ("io_threads", io_threads), ("prefetch", prefetch)] {
+            if n == 0 || n > 4096 {
+                return Err(Error::argument(format!("{name} must be 1 to 4096, got {n}")));
+            }
+        }
+        let mut ahead_bytes = AHEAD;
+        if let Some(memory) = self.memory {
+            ahead_bytes = (memory / 4).min(AHEAD * 4);
+            // The consumer holds one batch while it waits for the next: it counts too.
+            let fit = (memory - ahead_bytes) / batch_bytes.max(1);
+            if fit < 3 {
+                return Err(Error::argument(format!(
+                    "memory of {memory} bytes is too little: three batches of {batch_bytes} bytes and their look-ahead \
+                     need {}; lower the batch size or raise memory",
+                    batch_bytes * 4
+                )));
+            }
+            prefetch = prefetch.min(fit as usize - 1);
+        }
+        Ok(Settled { threads, io_threads, prefetch, ahead_bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_batches_get_more_of_them() {
+        let many = Options { threads: Some(16), ..Options::default() };
+        assert_eq!(many.settle(64, 1).unwrap().prefetch, 3);
+        assert_eq!(many.settle(1, 1).unwrap().prefetch, 34);
+    }
+
+    #[test]
+    fn memory_is_a_ceiling() {
+        let options = Options { memory: Some(400), ..Options::default() };
+        assert_eq!(options.settle(64, 100).unwrap().prefetch, 2);
+        assert!(options.settle(64, 101).unwrap_err().to_string().contains("too little"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for bad in [Options { threads: Some(0), ..Options::default() }, Options { prefetch: Some(0), ..Options::default() }] {
+            assert!(bad.settle(1, 1).is_err());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! I/O threads: they plan batches, cut them into pieces and read the pieces.
+
+use super::{
+    run::Shared,
+    state::{Flight, Piece, Ready},
+};
+use infeed_core::{At, Error, Record, Result};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::Ordering::Relaxed,
+    time::Instant,
+};
+
+/// Bytes per piece: enough that the lock does not matter, little enough that workers share a batch evenly.
+const PIECE_BYTES: u64 = 256 << 10;
+/// Below this rate (bytes per second and thread) the bytes come from a device and not from the page cache, and telling
+/// the kernel early what will be read pays for the extra calls.
+const FROM_MEMORY: f64 = 1.5e9;
+
+/// The life of an I/O thread.
+pub(super) fn read_pieces(shared: &Shared) {
+    loop {
+        let piece = {
+            let mut state = shared.lock();
+            loop {
+                if state.stop {
+                    return;
+                }
+                if let Some(piece) = state.take_unread() {
+                    break piece;
+                }
+                if state.wants_plan() {
+                    let flight = plan_flight(shared, state.next);
+                    state.next += 1;
+                    state.flights.push_back(flight);
+                    shared.more_to_read.notify_one();
+                    continue;
+                }
+                state = shared.wait(&shared.more_to_read, state);
+            }
+        };
+        hint(shared, &piece);
+        let start = Instant::now();
+        let records = fetch(shared, &piece);
+        let spent = start.elapsed();
+        let trace = &shared.trace;
+        trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
+        trace.read_bytes.fetch_add(piece.bytes, Relaxed);
+        let mut state = shared.lock();
+        let number = piece.flight;
+        if let Some(flight) = state.flight(number) {
+            flight.ready.push_back(Ready { piece, records });
+            drop(state);
+            shared.more_to_do.notify_one();
+        }
+    }
+}
+
+/// Tells the store what comes next, when reading turns out to be slow.
+fn hint(shared: &Shared, piece: &Piece) {
+    let ns = shared.trace.read_ns.load(Relaxed);
+    let bytes = shared.trace.read_bytes.load(Relaxed);
+    if ns > 10_000_000 && (bytes as f64 / ns as f64) * 1e9 < FROM_MEMORY {
+        shared.plan.source.will_fetch(&piece.rows, &shared.plan.fields);
+    }
+}
+
+/// Reads a piece. When it fails as a whole, row by row, so that only the bad rows are lost.
+fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
+    let plan = &shared.plan;
+    match guarded(|| plan.source.fetch(&piece.rows, &plan.fields)) {
+        Ok(records) if records.len() == piece.rows.len() => records.into_iter().map(Ok).collect(),
+        Ok(records) => {
+            let what = format!("the source gave {} records for {} rows", records.len(), piece.rows.len());
+            piece.rows.iter().map(|_| Err(Error::Internal { what: what.clone() })).collect()
+        }
+        Err(_) => piece.rows.iter().map(|row| fetch_one(shared, *row)).collect(),
+    }
+}
+
+/// Reads one row; the error knows its place.
+pub(super) fn fetch_one(shared: &Shared, row: u64) -> Result<Record> {
+    let plan = &shared.plan;
+    guarded(|| plan.source.fetch(&[row], &plan.fields))
+        .and_then(|mut records| {
+            records.pop().ok_or_else(|| Error::Internal { what: "the source gave no record".to_owned() })
+        })
+        .map_err(|e| e.at(place_of(shared, row)))
+}
+
+/// Where a row lies.
+pub(super) fn place_of(shared: &Shared, row: u64) -> At {
+    let source = &shared.plan.source;
+    At { shard: source.shard_of(row), row: Some(row), key: Some(source.key(row)), field: None }
+}
+
+/// Turns a panic into an error: a defect in a format must not take the training run down with it.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let what = panic
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no message".to_owned());
+        Err(Error::sample(format!("panic: {what}")))
+    })
+}
+
+/// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
+fn plan_flight(shared: &Shared, number: u64) -> Flight {
+    let plan = &shared.plan;
+    let size = plan.batch_size as u64;
+    let mut rows = Vec::with_capacity(plan.batch_size);
+    plan.order.rows_at(shared.epoch, number * size..(number + 1) * size, &mut rows);
+    let mut sorted: Vec<usize> = (0..rows.len()).collect();
+    sorted.sort_unstable_by_key(|i| (rows[*i], *i));
+    let most = (rows.len() / shared.settled.threads).clamp(4, 64);
+    let mut unread: VecDeque<Piece> = VecDeque::new();
+    for at in sorted {
+        let bytes = plan.source.weight(rows[at], &plan.fields);
+        match unread.back_mut() {
+            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
+                piece.places.push(at);
+                piece.rows.push(rows[at]);
+                piece.bytes += bytes;
+            }
+            _ => unread.push_back(Piece { flight: number, places: vec![at], rows: vec![rows[at]], bytes }),
+        }
+    }
+    Flight {
+        number,
+        unread,
+        ready: VecDeque::new(),
+        filling: None,
+        left: rows.len(),
+        good: vec![false; rows.len()],
+        error: None,
+        done: None,
+        rows,
+    }
+}

@@ -1,0 +1,131 @@
+//! What the threads of a run share. Everything here happens under one lock and takes microseconds.
+
+use super::options::Settled;
+use crate::batch::{Batch, Filling};
+use infeed_core::{Error, Record, Result};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Some samples of one batch, read together.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// The batch they belong to.
+    pub(super) flight: u64,
+    /// Their places in the batch.
+    pub(super) places: Vec<usize>,
+    /// Their rows, ascending.
+    pub(super) rows: Vec<u64>,
+    /// Bytes that reading them moves.
+    pub(super) bytes: u64,
+}
+
+/// A piece with its records.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) piece: Piece,
+    pub(super) records: Vec<Result<Record>>,
+}
+
+/// One batch between plan and delivery.
+#[derive(Debug)]
+pub(super) struct Flight {
+    /// Its number in the epoch.
+    pub(super) number: u64,
+    /// Its rows, in order.
+    pub(super) rows: Vec<u64>,
+    /// What is not read yet.
+    pub(super) unread: VecDeque<Piece>,
+    /// What is read and waits for a worker.
+    pub(super) ready: VecDeque<Ready>,
+    /// Its memory, from the first sample to the last.
+    pub(super) filling: Option<Arc<Filling>>,
+    /// Samples that are not finished.
+    pub(super) left: usize,
+    /// Which samples were made.
+    pub(super) good: Vec<bool>,
+    /// The error of the earliest sample that stops the run.
+    pub(super) error: Option<(usize, Error)>,
+    /// The batch, when it is done.
+    pub(super) done: Option<Result<Batch>>,
+}
+
+/// What a worker gets to do.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) ready: Ready,
+    pub(super) filling: Arc<Filling>,
+    /// Rows of the whole batch: a replacement must know them.
+    pub(super) number: u64,
+}
+
+/// The batches on their way, oldest first.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) flights: VecDeque<Flight>,
+    /// Bytes read or being read that no worker has finished with.
+    pub(super) ahead: u64,
+    /// The next batch to plan.
+    pub(super) next: u64,
+    /// How many batches the epoch has.
+    pub(super) batches: u64,
+    /// Set once: every thread leaves.
+    pub(super) stop: bool,
+    settled: Settled,
+}
+
+impl State {
+    pub(super) fn new(settled: Settled, first: u64, batches: u64) -> Self {
+        State { flights: VecDeque::new(), ahead: 0, next: first, batches, stop: false, settled }
+    }
+
+    /// The next piece to read, if the budget allows. The oldest batch may always be read, or nothing would move.
+    pub(super) fn take_unread(&mut self) -> Option<Piece> {
+        let at = self.flights.iter().position(|f| !f.unread.is_empty())?;
+        let bytes = self.flights[at].unread.front()?.bytes;
+        if at > 0 && self.ahead > 0 && self.ahead + bytes > self.settled.ahead_bytes {
+            return None;
+        }
+        self.ahead += bytes;
+        self.flights[at].unread.pop_front()
+    }
+
+    /// Whether another batch should be planned.
+    pub(super) fn wants_plan(&self) -> bool {
+        self.next < self.batches
+            && self.flights.iter().all(|f| f.unread.is_empty())
+            && (self.flights.len() < self.settled.prefetch
+                || (self.ahead < self.settled.ahead_bytes && self.flights.len() < 64 + self.settled.prefetch))
+    }
+
+    /// Work for a CPU worker: the oldest batch that has some, among those that may have memory.
+    pub(super) fn take_ready(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
+        let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.ready.is_empty())?;
+        if flight.filling.is_none() {
+            flight.filling = Some(Arc::new(open(flight)));
+        }
+        let filling = Arc::clone(flight.filling.as_ref()?);
+        Some(Job { ready: flight.ready.pop_front()?, filling, number: flight.number })
+    }
+
+    /// The flight with this number.
+    pub(super) fn flight(&mut self, number: u64) -> Option<&mut Flight> {
+        let first = self.flights.front()?.number;
+        self.flights.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+    }
+}
+
+impl Flight {
+    /// A flight that only brings an error to the consumer.
+    pub(super) fn failed(error: Error) -> Self {
+        Flight {
+            number: 0,
+            rows: vec![],
+            unread: VecDeque::new(),
+            ready: VecDeque::new(),
+            filling: None,
+            left: 0,
+            good: vec![],
+            error: None,
+            done: Some(Err(error)),
+        }
+    }
+}

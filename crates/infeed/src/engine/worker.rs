@@ -1,0 +1,150 @@
+//! CPU workers: they turn pieces into samples inside the batch.
+
+use super::{
+    OnError,
+    reader::{fetch_one, guarded, place_of},
+    run::Shared,
+    sample::make,
+    state::Job,
+};
+use crate::batch::Filling;
+use infeed_core::{Error, Record, Result, Rng, Scratch};
+use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
+
+/// How many other rows are tried in place of a bad one.
+const TRIES: u64 = 16;
+/// The address of the random numbers that choose replacements.
+const REPLACE: u64 = 0x7265_706c_6163_65;
+
+/// The life of a CPU worker.
+pub(super) fn make_samples(shared: &Shared) {
+    let mut scratch = Scratch::new();
+    loop {
+        let idle = Instant::now();
+        let job = {
+            let mut state = shared.lock();
+            loop {
+                if state.stop {
+                    return;
+                }
+                let open = |f: &super::state::Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
+                if let Some(job) = state.take_ready(open) {
+                    break job;
+                }
+                state = shared.wait(&shared.more_to_do, state);
+            }
+        };
+        let busy = Instant::now();
+        shared.trace.idle_ns.fetch_add((busy - idle).as_nanos() as u64, Relaxed);
+        work(shared, job, &mut scratch);
+        let decoding = scratch.take_decoding().as_nanos() as u64;
+        let all = busy.elapsed().as_nanos() as u64;
+        shared.trace.decode_ns.fetch_add(decoding, Relaxed);
+        shared.trace.pixel_ns.fetch_add(all.saturating_sub(decoding), Relaxed);
+    }
+}
+
+/// Finishes the samples of one piece.
+fn work(shared: &Shared, job: Job, scratch: &mut Scratch) {
+    let Job { ready, filling, number } = job;
+    let piece = ready.piece;
+    let mut good = Vec::with_capacity(piece.rows.len());
+    let mut error: Option<(usize, Error)> = None;
+    for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
+        match sample(shared, &filling, *place, *row, record, scratch) {
+            Ok(made) => good.push((*place, made)),
+            Err(e) => {
+                good.push((*place, false));
+                if error.as_ref().is_none_or(|(p, _)| p > place) {
+                    error = Some((*place, e));
+                }
+            }
+        }
+    }
+    // The last worker closes the batch, so nobody may hold it when `left` reaches zero.
+    drop(filling);
+    let mut state = shared.lock();
+    state.ahead -= piece.bytes;
+    let Some(flight) = state.flight(number) else { return };
+    flight.left -= good.len();
+    for (place, made) in good {
+        flight.good[place] = made;
+    }
+    if let Some((place, e)) = error
+        && flight.error.as_ref().is_none_or(|(p, _)| *p > place)
+    {
+        flight.error = Some((place, e));
+    }
+    if flight.left > 0 {
+        drop(state);
+        shared.more_to_read.notify_one();
+        return;
+    }
+    let (filling, error) = (flight.filling.take(), flight.error.take());
+    let (good, rows) = (std::mem::take(&mut flight.good), std::mem::take(&mut flight.rows));
+    drop(state);
+    let done = match (error, filling.and_then(Arc::into_inner)) {
+        (Some((_, e)), _) => Err(e),
+        (None, Some(filling)) => filling.finish(&shared.plan.spec, &good, rows),
+        (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
+    };
+    if let Some(flight) = shared.lock().flight(number) {
+        flight.done = Some(done);
+    }
+    shared.batch_done.notify_all();
+    shared.more_to_read.notify_one();
+}
+
+/// Makes one sample, following the policy: `Ok(false)` leaves it out, an error stops the run.
+fn sample(
+    shared: &Shared,
+    filling: &Filling,
+    place: usize,
+    row: u64,
+    record: Result<Record>,
+    scratch: &mut Scratch,
+) -> Result<bool> {
+    let error = match attempt(shared, filling, place, row, record, scratch) {
+        Ok(()) => return Ok(true),
+        Err(error) => error,
+    };
+    if shared.on_error == OnError::Raise {
+        let _ = shared.trace.bad.record(shared.epoch, row, &error, u64::MAX);
+        return Err(error);
+    }
+    shared.trace.bad.record(shared.epoch, row, &error, shared.error_limit)?;
+    if shared.on_error == OnError::Skip {
+        return Ok(false);
+    }
+    let rows = shared.plan.source.rows();
+    let mut rng = Rng::at(shared.plan.seed, shared.epoch, row, REPLACE);
+    for _ in 0..TRIES {
+        let other = rng.below(rows);
+        match attempt(shared, filling, place, other, fetch_one(shared, other), scratch) {
+            Ok(()) => return Ok(true),
+            Err(e) => shared.trace.bad.record(shared.epoch, other, &e, shared.error_limit)?,
+        }
+    }
+    Err(Error::sample(format!("no replacement found: {TRIES} other rows were bad too; the first error: {error}"))
+        .at(place_of(shared, row)))
+}
+
+fn attempt(
+    shared: &Shared,
+    filling: &Filling,
+    place: usize,
+    row: u64,
+    record: Result<Record>,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let mut record = record?;
+    // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
+    // here is gone before the next one for the same place (a replacement) is made.
+    let mut part = unsafe { filling.part(place) };
+    let done = guarded(|| make(&shared.plan, shared.epoch, row, &mut record, &mut part, scratch));
+    if done.is_err() {
+        // After a panic the scratch may be half changed; it is cheap to start anew.
+        *scratch = Scratch::new();
+    }
+    done.map_err(|e| e.at(place_of(shared, row)))
+}

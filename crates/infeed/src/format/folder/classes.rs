@@ -1,0 +1,66 @@
+//! Class folders, numbered and ordered as torchvision's `ImageFolder` does, so that labels and row numbers of one
+//! are those of the other.
+
+use super::{EXTENSIONS, is_image};
+use infeed_core::{Error, Result};
+use std::{cmp::Ordering, collections::BTreeSet};
+
+/// The images of class folders, in order.
+#[derive(Debug)]
+pub(super) struct Classes {
+    /// Class names, sorted; the place is the label.
+    pub(super) classes: Vec<String>,
+    /// The first row of each class.
+    pub(super) starts: Vec<u64>,
+    /// Names below the root.
+    pub(super) names: Vec<String>,
+}
+
+/// Sorts names below `root` (sub-folders end in `/`) into classes.
+pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
+    let found: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.split_once('/')?.0)).collect();
+    let classes: Vec<String> = found.into_iter().map(str::to_owned).collect();
+    if classes.is_empty() {
+        let hint = "; it has no class folders; an image folder is `root/class/image.jpg`".to_owned();
+        return Err(Error::NotFound { path: root.to_owned(), hint });
+    }
+    // Files directly in the root belong to no class.
+    names.retain(|name| name.contains('/') && is_image(name));
+    // Most folders are sorted already: the two orders differ only where a name goes on with a character below `/`.
+    if !names.is_sorted_by(|a, b| order(a, b) != Ordering::Greater) {
+        names.sort_unstable_by(|a, b| order(a, b));
+    }
+    let class_of = |name: &String| name.split('/').next().unwrap_or_default().to_owned();
+    let mut starts = Vec::with_capacity(classes.len());
+    let mut empty = Vec::new();
+    let mut at = 0;
+    for class in &classes {
+        starts.push(at as u64);
+        let before = at;
+        at += names[at..].partition_point(|name| class_of(name) <= *class);
+        if at == before {
+            empty.push(class.as_str());
+        }
+    }
+    if !empty.is_empty() {
+        let hint = format!(
+            "; there is no image in the class folders {} (extensions: {})",
+            empty.join(", "),
+            EXTENSIONS.join(" ")
+        );
+        return Err(Error::NotFound { path: root.to_owned(), hint });
+    }
+    Ok(Classes { classes, starts, names })
+}
+
+/// Class by class, in each class folder by folder, in each folder file by file. Folders are compared by their whole
+/// path, as a sorted `os.walk` does, so `a/b-c` comes before `a/b/c`.
+fn order(a: &str, b: &str) -> Ordering {
+    parts(a).cmp(&parts(b))
+}
+
+fn parts(name: &str) -> (&str, &str, &str) {
+    let class = name.split('/').next().unwrap_or_default();
+    let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+    (class, folder, file)
+}

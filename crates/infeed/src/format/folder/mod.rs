@@ -1,0 +1,241 @@
+//! Files that are rows: image folders, lists of files, manifests.
+//!
+//! There is nothing to index, so there is no [`Format`](infeed_core::Format): the list of names is the data set. A
+//! row has the field `image` (the file's bytes) and, where the source has classes, `label` (a whole number). Names
+//! lie in one piece of memory; sizes are asked for when a file is read, because asking for a million of them first
+//! would cost more than many a training step.
+
+mod classes;
+mod manifest;
+mod names;
+
+use bytes::Bytes;
+use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value};
+use names::Names;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// The extensions of images: torchvision's list, so that a folder has the same rows here and there.
+pub const EXTENSIONS: [&str; 9] = [".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"];
+
+/// What a file is taken to weigh before the first one has been read: a middling photograph.
+const GUESS: u64 = 128 << 10;
+
+/// Whether a name has the extension of an image, in upper or lower case.
+pub fn is_image(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    EXTENSIONS.iter().any(|extension| {
+        let tail = bytes.len().checked_sub(extension.len()).map(|at| &bytes[at..]);
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(extension.as_bytes()))
+    })
+}
+
+/// Where labels come from.
+#[derive(Debug)]
+enum Labels {
+    None,
+    /// The first row of each class.
+    Runs(Vec<u64>),
+    /// One for each row.
+    Each(Vec<i64>),
+}
+
+/// Whole files as rows.
+#[derive(Debug)]
+pub struct FolderSource {
+    store: Arc<dyn Store>,
+    /// What is put before a relative name: empty, or a folder with a `/` at its end.
+    root: String,
+    names: Names,
+    labels: Labels,
+    classes: Vec<String>,
+    spec: Spec,
+    rows: [u64; 1],
+    kind: &'static str,
+    /// Files read and their bytes, for [`Source::weight`].
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl FolderSource {
+    /// A folder of images: with class folders when there are images in sub-folders, flat otherwise. `names` are all
+    /// names below `root`, sub-folders with a `/` at their end.
+    pub fn open(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
+        let deep = below(root, &names).any(|name| name.contains('/') && is_image(name));
+        if deep { Self::class_folders(store, root, names) } else { Self::flat(store, root, names) }
+    }
+
+    /// Images in class folders: the label of `root/cat/1.jpg` is the place of `cat` among the sub-folders of `root`.
+    pub fn class_folders(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
+        let names = below(root, &names).map(str::to_owned).collect();
+        let found = classes::classes(root, names)?;
+        let names = found.names.iter().map(String::as_str).collect();
+        let source = Self::new(store, root, names, Labels::Runs(found.starts), "image folder")?;
+        Ok(FolderSource { classes: found.classes, ..source })
+    }
+
+    /// All images below a folder, sorted by name, without labels.
+    pub fn flat(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
+        let mut found: Vec<&str> = below(root, &names).filter(|name| is_image(name)).collect();
+        found.sort_unstable();
+        if found.is_empty() {
+            let hint = format!("; there is no image in it (extensions: {})", EXTENSIONS.join(" "));
+            return Err(Error::NotFound { path: root.to_owned(), hint });
+        }
+        Self::new(store, root, found.into_iter().collect(), Labels::None, "folder of images")
+    }
+
+    /// These files in this order, whatever their extensions, without labels.
+    pub fn files(store: Arc<dyn Store>, names: &[String]) -> Result<Self> {
+        Self::new(store, "", names.iter().map(String::as_str).collect(), Labels::None, "list of files")
+    }
+
+    /// The files that a manifest lists; relative paths start at the manifest's folder.
+    pub fn manifest(store: Arc<dyn Store>, name: &str) -> Result<Self> {
+        let bytes = store.read_all(&store.stat_one(name)?)?;
+        let text = std::str::from_utf8(&bytes).map_err(|e| {
+            let line = 1 + bytes[..e.valid_up_to()].iter().filter(|b| **b == b'\n').count();
+            Error::argument(format!("manifest `{name}`, line {line}: it is not UTF-8 text"))
+        })?;
+        let found = manifest::parse(name, text)?;
+        let root = name.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        let labels = found.labels.map_or(Labels::None, Labels::Each);
+        let names = found.names.iter().map(String::as_str).collect();
+        let source = Self::new(store, root, names, labels, "manifest")?;
+        Ok(FolderSource { classes: found.classes, ..source })
+    }
+
+    fn new(store: Arc<dyn Store>, root: &str, names: Names, labels: Labels, kind: &'static str) -> Result<Self> {
+        let rows = names.len() as u64;
+        if rows == 0 {
+            return Err(Error::argument("there are no files to read"));
+        }
+        let mut fields = vec![("image".into(), FieldSpec::encoded())];
+        if !matches!(labels, Labels::None) {
+            fields.push(("label".into(), FieldSpec::scalar(Dtype::I64)));
+        }
+        Ok(FolderSource {
+            store,
+            root: base(root),
+            names,
+            labels,
+            classes: Vec::new(),
+            spec: Spec { fields },
+            rows: [rows],
+            kind,
+            files: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        })
+    }
+
+    /// The name of a row's file.
+    fn file(&self, row: u64) -> Result<String> {
+        let name = usize::try_from(row).ok().and_then(|row| self.names.get(row));
+        let name = name.ok_or_else(|| Error::argument(format!("there is no row {row}: there are {}", self.rows[0])))?;
+        Ok(if name.starts_with('/') { name.to_owned() } else { format!("{}{name}", self.root) })
+    }
+
+    fn label(&self, row: u64) -> Option<i64> {
+        match &self.labels {
+            Labels::None => None,
+            Labels::Runs(starts) => Some(starts.partition_point(|start| *start <= row) as i64 - 1),
+            Labels::Each(labels) => labels.get(row as usize).copied(),
+        }
+    }
+
+    /// The whole files of these rows.
+    fn read(&self, rows: &[u64]) -> Result<Vec<Bytes>> {
+        let names = rows.iter().map(|row| self.file(*row)).collect::<Result<Vec<_>>>()?;
+        let files = self.store.stat(&names)?;
+        self.files.fetch_add(files.len() as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(files.iter().map(|f| f.size).sum(), Ordering::Relaxed);
+        files.iter().map(|file| self.store.read_all(file)).collect()
+    }
+}
+
+impl Source for FolderSource {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// One element: a list as long as the data set would say nothing more.
+    fn shard_rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    fn shard_of(&self, row: u64) -> String {
+        self.file(row).unwrap_or_default()
+    }
+
+    fn key(&self, row: u64) -> String {
+        usize::try_from(row).ok().and_then(|row| self.names.get(row)).unwrap_or_default().to_owned()
+    }
+
+    /// The average of the files read until now.
+    fn weight(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
+        if !fields.iter().any(|f| &**f == "image") {
+            return 8;
+        }
+        self.bytes.load(Ordering::Relaxed).checked_div(self.files.load(Ordering::Relaxed)).unwrap_or(GUESS)
+    }
+
+    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
+        // Labels alone need no file.
+        let images = if fields.iter().any(|f| &**f == "image") { self.read(rows)? } else { Vec::new() };
+        let record = |(at, row): (usize, &u64)| {
+            let value = |field: &Arc<str>| match &**field {
+                "image" => images.get(at).cloned().map_or(Value::Missing, Value::Bytes),
+                "label" => self.label(*row).map_or(Value::Missing, |label| Value::Tensor(Tensor::int(label))),
+                _ => Value::Missing,
+            };
+            Record { fields: fields.iter().map(value).collect() }
+        };
+        Ok(rows.iter().enumerate().map(record).collect())
+    }
+
+    fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
+        if !fields.iter().any(|f| &**f == "image") {
+            return;
+        }
+        // A hint: a file that cannot be found is reported when it is fetched.
+        for name in rows.iter().filter_map(|row| self.file(*row).ok()) {
+            if let Ok(file) = self.store.stat_one(&name) {
+                self.store.will_read(&file, &[0..file.size]);
+            }
+        }
+    }
+
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+
+    fn describe(&self) -> String {
+        let place = if self.root.is_empty() { String::new() } else { format!(" in `{}`", self.root) };
+        let classes = match self.classes.len() {
+            0 => String::new(),
+            n => format!(" of {n} classes"),
+        };
+        format!("{} of {} rows{classes}{place}", self.kind, self.rows[0])
+    }
+}
+
+/// A folder's name as the start of the names in it.
+fn base(folder: &str) -> String {
+    if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") }
+}
+
+/// The names below a folder, without the folder.
+fn below<'a>(root: &str, names: &'a [String]) -> impl Iterator<Item = &'a str> {
+    let base = base(root);
+    names.iter().filter_map(move |name| name.strip_prefix(&*base)).filter(|name| !name.is_empty())
+}
+
+/// Whether a text lists images.
+pub(super) fn is_manifest(text: &str) -> bool {
+    manifest::looks_like_one(text)
+}
+
+#[cfg(test)]
+mod tests;

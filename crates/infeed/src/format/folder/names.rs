@@ -1,0 +1,35 @@
+//! A million file names in one piece of memory.
+
+/// Names one after the other, and where each ends.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    text: String,
+    ends: Vec<u64>,
+}
+
+impl Names {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&str> {
+        let end = *self.ends.get(at)? as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        self.text.get(start..end)
+    }
+
+    pub(super) fn push(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len() as u64);
+    }
+}
+
+impl<'a> FromIterator<&'a str> for Names {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
+        let mut all = Names::default();
+        names.into_iter().for_each(|name| all.push(name));
+        all.text.shrink_to_fit();
+        all.ends.shrink_to_fit();
+        all
+    }
+}

@@ -1,0 +1,111 @@
+//! One 512-byte header.
+//!
+//! Forty years of tars share this block. What matters to a reader of rows: the name (`name`, and in POSIX tars
+//! `prefix` before it), the size in octal or base 256, the kind of member, and a checksum that tells a header from
+//! data.
+
+/// Bytes of a header, and what data is padded to.
+pub(super) const BLOCK: u64 = 512;
+
+/// Kind of a member that carries data of its own for the reader of rows or for the member after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A regular file.
+    File,
+    /// PAX records for the next member.
+    Pax,
+    /// PAX records for all members that follow.
+    PaxGlobal,
+    /// The name of the next member, too long for its header.
+    LongName,
+    /// Where the next member links to. Links are no rows, but what is known of the next member must survive this.
+    LongLink,
+    /// A file with holes, whose data is not its contents.
+    Sparse,
+    /// A link, folder or device: no data, whatever its size says.
+    Empty,
+    /// Anything else: its data is skipped.
+    Other,
+}
+
+/// What a header says. The name is kept by the caller, who reuses its memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) size: u64,
+}
+
+/// Whether a block is all zeros: the padding at an archive's end.
+pub(super) fn is_zero(block: &[u8]) -> bool {
+    // Nearly every header starts with a letter, so the first byte decides.
+    block.first() == Some(&0) && block.iter().all(|b| *b == 0)
+}
+
+/// Reads a header and puts the member's name into `name`, or says what is wrong with it.
+pub(super) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> {
+    if !checksum_holds(block) {
+        return Err("the checksum of a tar header is wrong".to_owned());
+    }
+    let size = number(&block[124..136]).ok_or_else(|| {
+        format!("the size in a tar header is no number: `{}`", block[124..136].escape_ascii())
+    })?;
+    name.clear();
+    // GNU tars have times where POSIX ones have the prefix, and say so with a space in the magic.
+    if &block[257..263] == b"ustar\0" && block[345] != 0 {
+        name.extend_from_slice(text(&block[345..500]));
+        name.push(b'/');
+    }
+    name.extend_from_slice(text(&block[..100]));
+    let kind = match block[156] {
+        // Tars older than POSIX know folders only by the slash at the end of their names.
+        0 if name.ends_with(b"/") => Kind::Empty,
+        0 | b'0' | b'7' => Kind::File,
+        b'1'..=b'6' => Kind::Empty,
+        b'x' | b'X' => Kind::Pax,
+        b'g' => Kind::PaxGlobal,
+        b'L' => Kind::LongName,
+        b'K' => Kind::LongLink,
+        b'S' => Kind::Sparse,
+        _ => Kind::Other,
+    };
+    Ok(Header { kind, size })
+}
+
+/// Whether a block is a header: its sum is written in it. Some old tars added up signed bytes.
+pub(super) fn checksum_holds(block: &[u8]) -> bool {
+    let Some(written) = octal(&block[148..156]) else { return false };
+    let around = || block[..148].iter().chain(&block[156..512]);
+    let spaces = 8 * u64::from(b' ');
+    let unsigned = spaces + around().map(|b| u64::from(*b)).sum::<u64>();
+    written == unsigned || {
+        let signed = spaces as i64 + around().map(|b| i64::from(*b as i8)).sum::<i64>();
+        u64::try_from(signed) == Ok(written)
+    }
+}
+
+/// Bytes up to the first zero.
+fn text(field: &[u8]) -> &[u8] {
+    &field[..memchr::memchr(0, field).unwrap_or(field.len())]
+}
+
+/// A number in octal digits or, with the top bit set, in big-endian binary.
+fn number(field: &[u8]) -> Option<u64> {
+    match field[0] {
+        // Positive binary: the bits after the marker are the number.
+        0x80..=0xbf => field[1..].iter().try_fold(u64::from(field[0] & 0x3f), |n, byte| {
+            n.checked_mul(256).map(|n| n | u64::from(*byte))
+        }),
+        // Negative: a size cannot be.
+        0xc0..=0xff => None,
+        _ => octal(field),
+    }
+}
+
+/// Octal digits between spaces and zeros; a blank field is zero.
+fn octal(field: &[u8]) -> Option<u64> {
+    let digits = text(field).trim_ascii();
+    digits.iter().try_fold(0u64, |n, digit| match digit {
+        b'0'..=b'7' => n.checked_mul(8).map(|n| n | u64::from(digit - b'0')),
+        _ => None,
+    })
+}

@@ -1,0 +1,49 @@
+//! PAX records: `"<length> <keyword>=<value>\n"`, one after the other.
+//!
+//! Python's tarfile writes one before every member whose time is a fraction, which is what WebDataset's writer
+//! makes by default, so they are common rather than exotic.
+
+/// What the records say about a member. The rest (times, owners) is of no use to a reader of rows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Overrides {
+    pub(super) path: Option<Vec<u8>>,
+    pub(super) size: Option<u64>,
+    /// The member's data is a map of holes and pieces.
+    pub(super) sparse: bool,
+}
+
+impl Overrides {
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        *self = Overrides::default();
+    }
+
+    /// Reads records, the later ones taking the place of the earlier ones.
+    pub(super) fn read(&mut self, mut records: &[u8]) -> Result<(), String> {
+        let bad = || "a PAX record is malformed".to_owned();
+        // Some writers pad with zeros what they should have counted.
+        while records.first().is_some_and(|b| *b != 0) {
+            let space = memchr::memchr(b' ', &records[..records.len().min(21)]).ok_or_else(bad)?;
+            let length = decimal(&records[..space]).ok_or_else(bad)?;
+            let length = usize::try_from(length).ok().filter(|n| (space + 2..=records.len()).contains(n));
+            let (record, rest) = records.split_at(length.ok_or_else(bad)?);
+            records = rest;
+            let record = record[space + 1..].strip_suffix(b"\n").ok_or_else(bad)?;
+            let equals = memchr::memchr(b'=', record).ok_or_else(bad)?;
+            let (keyword, value) = (&record[..equals], &record[equals + 1..]);
+            match keyword {
+                b"path" => self.path = (!value.is_empty()).then(|| value.to_vec()),
+                b"size" => self.size = Some(decimal(value).ok_or_else(|| "a PAX size is no number".to_owned())?),
+                _ if keyword.starts_with(b"GNU.sparse.") => self.sparse = true,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decimal(digits: &[u8]) -> Option<u64> {
+    // `parse` would also take a sign.
+    digits.first().filter(|d| d.is_ascii_digit())?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

@@ -1,0 +1,118 @@
+//! Indices kept between runs.
+//!
+//! A saved index names the size and the age of its shard; when either differs it is passed over and made anew. It
+//! ends with a checksum, so a torn or damaged file is passed over too. Not being able to save is no error: data sets
+//! often lie where nobody may write.
+
+pub(super) mod codec;
+
+use super::TarIndex;
+use infeed_core::Shard;
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Saving is worth a file when making the index took longer than this: a data set of small local tars would only
+/// fill the cache folder.
+const WORTH_SAVING: Duration = Duration::from_millis(50);
+
+/// Where indices are kept between runs. Whatever the choice (except [`IndexCache::Off`]), one that lies beside its
+/// shard is used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum IndexCache {
+    /// In the user's cache folder, when making the index took long: `$INFEED_CACHE/index`, or else
+    /// `$XDG_CACHE_HOME/infeed/index`, or else `~/.cache/infeed/index`.
+    #[default]
+    Auto,
+    /// Nowhere, and none is looked for.
+    Off,
+    /// Beside the shard, as `SHARD.infeed-index`.
+    Beside,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+impl IndexCache {
+    /// A saved index that fits the shard.
+    pub(super) fn load(&self, shard: &Shard) -> Option<TarIndex> {
+        if *self == IndexCache::Off || !on_disk(shard) {
+            return None;
+        }
+        let places = [Some(beside(shard)), self.folder().and_then(|folder| inside(&folder, shard))];
+        places.into_iter().flatten().find_map(|place| {
+            let bytes = std::fs::read(place).ok()?;
+            codec::decode(&bytes, shard)
+        })
+    }
+
+    /// Keeps an index for the next run, where that is wanted and possible.
+    pub(super) fn save(&self, shard: &Shard, index: &TarIndex, took: Duration) {
+        // The faults of a tar are to be told in every run, so an index without the damaged parts is not kept.
+        if !index.damage().is_empty() || !on_disk(shard) {
+            return;
+        }
+        let place = match self {
+            IndexCache::Off => None,
+            IndexCache::Auto if took < WORTH_SAVING => None,
+            IndexCache::Beside => Some(beside(shard)),
+            IndexCache::Auto | IndexCache::Folder(_) => self.folder().and_then(|folder| inside(&folder, shard)),
+        };
+        if let (Some(place), Some(bytes)) = (place, codec::encode(index, shard)) {
+            // A place where we may not write only means that the next run makes the index again.
+            let _ = write(&place, &bytes);
+        }
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        match self {
+            IndexCache::Off | IndexCache::Beside => None,
+            IndexCache::Folder(folder) => Some(folder.clone()),
+            IndexCache::Auto => variable("INFEED_CACHE")
+                .map(|cache| cache.join("index"))
+                .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("infeed/index")))
+                .or_else(|| variable("HOME").map(|home| home.join(".cache/infeed/index"))),
+        }
+    }
+}
+
+/// Whether the shard's name is that of a file here. Other stores have names too, and an index must not be written
+/// beside a file that happens to be called the same.
+fn on_disk(shard: &Shard) -> bool {
+    shard.modified.is_some()
+        && std::fs::metadata(&*shard.name).is_ok_and(|data| data.is_file() && data.len() == shard.size)
+}
+
+fn beside(shard: &Shard) -> PathBuf {
+    PathBuf::from(format!("{}.infeed-index", shard.name))
+}
+
+fn inside(folder: &Path, shard: &Shard) -> Option<PathBuf> {
+    let whole = std::path::absolute(&*shard.name).ok()?;
+    Some(folder.join(format!("{:016x}.infeed-index", codec::hash(whole.to_str()?.as_bytes()))))
+}
+
+/// Writes under another name first: a reader never sees half a file, nor do two writers mix.
+fn write(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = place.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut name = place.as_os_str().to_owned();
+    name.push(format!(".{}-{:x}.tmp", std::process::id(), serial()));
+    let draft = PathBuf::from(name);
+    let written = std::fs::File::create_new(&draft)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&draft, place));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Tells apart the drafts of threads that save the same index.
+fn serial() -> u64 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}

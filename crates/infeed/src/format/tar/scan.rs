@@ -1,0 +1,194 @@
+//! One pass over the headers of a tar.
+
+use super::{
+    build::Builder,
+    header::{self, BLOCK, Kind},
+    index::TarIndex,
+    pax::Overrides,
+    window::Window,
+};
+use infeed_core::{Error, Result, Shard, Store};
+
+/// A name or PAX block larger than this is no name: the header before it is not what it seems.
+const LONGEST: u64 = 1 << 20;
+
+/// What stops a pass: a fault in the tar, which a lenient pass steps over, or anything else, which nobody can.
+enum Stop {
+    Fault(String),
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Error(error)
+    }
+}
+
+impl From<String> for Stop {
+    fn from(fault: String) -> Self {
+        Stop::Fault(fault)
+    }
+}
+
+/// Finds the rows of a shard. A lenient pass goes on at the next good header after a fault and notes what it left
+/// out; a strict one ends with an error.
+pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<TarIndex> {
+    let mut pass = Pass {
+        shard,
+        window: Window::new(store, shard),
+        builder: Builder::new(&shard.name),
+        name: Vec::new(),
+        next: Overrides::default(),
+        global: Overrides::default(),
+        announced: false,
+        zeros: 0,
+    };
+    pass.refuse_compressed()?;
+    let mut at = 0;
+    while at < shard.size {
+        match pass.step(at) {
+            Ok(next) => at = next,
+            Err(Stop::Error(error)) => return Err(error),
+            // After the two blocks that end an archive anything may follow; only a further archive is of interest.
+            Err(Stop::Fault(_)) if pass.zeros >= 2 => {
+                pass.builder.note(format!("bytes {at}..{} after the end of the archive are ignored", shard.size));
+                break;
+            }
+            Err(Stop::Fault(what)) if !lenient => {
+                return Err(Error::Format { shard: shard.name.to_string(), offset: at, what });
+            }
+            Err(Stop::Fault(what)) => {
+                let next = pass.window.next_header(at + BLOCK)?.unwrap_or(shard.size);
+                pass.builder.damaged(format!("bytes {at}..{next} are skipped: {what}"));
+                pass.next.clear();
+                pass.announced = false;
+                at = next;
+            }
+        }
+    }
+    if pass.announced {
+        let what = "the archive is cut off before the member that its last header announces".to_owned();
+        if !lenient {
+            return Err(Error::Format { shard: shard.name.to_string(), offset: shard.size, what });
+        }
+        pass.builder.damaged(what);
+    }
+    Ok(pass.builder.finish())
+}
+
+struct Pass<'a> {
+    shard: &'a Shard,
+    window: Window<'a>,
+    builder: Builder,
+    /// The name of the member at hand.
+    name: Vec<u8>,
+    /// What the members before it said about the next one, and about all.
+    next: Overrides,
+    global: Overrides,
+    /// Whether the last header spoke of a member that is yet to come.
+    announced: bool,
+    /// Blocks of zeros directly before this place.
+    zeros: u64,
+}
+
+impl Pass<'_> {
+    /// Handles the block at `at` and gives the place of the next one.
+    fn step(&mut self, at: u64) -> Result<u64, Stop> {
+        let left = self.shard.size - at;
+        let block = self.window.at(at, left.min(BLOCK))?;
+        if header::is_zero(block) {
+            self.zeros += 1;
+            if self.zeros == 2 {
+                self.builder.close();
+                self.next.clear();
+                self.announced = false;
+            }
+            return Ok(at + BLOCK);
+        }
+        if left < BLOCK {
+            return Err(format!("the archive is cut off inside a header: {left} of {BLOCK} bytes are there").into());
+        }
+        let head = header::parse(block, &mut self.name)?;
+        self.zeros = 0;
+        self.announced = matches!(head.kind, Kind::Pax | Kind::LongName | Kind::LongLink);
+        let body = at + BLOCK;
+        match head.kind {
+            Kind::Pax | Kind::PaxGlobal | Kind::LongName => {
+                let end = self.end(body, head.size)?;
+                self.about_next(head.kind, body, head.size)?;
+                Ok(end)
+            }
+            Kind::LongLink => Ok(self.end(body, head.size)?),
+            Kind::Empty => {
+                self.next.clear();
+                Ok(body)
+            }
+            Kind::File | Kind::Sparse | Kind::Other => {
+                let said = std::mem::take(&mut self.next);
+                if let Some(path) = said.path.or_else(|| self.global.path.clone()) {
+                    self.name = path;
+                }
+                let size = said.size.or(self.global.size).unwrap_or(head.size);
+                let end = self.end(body, size)?;
+                if head.kind == Kind::Sparse || said.sparse {
+                    let name = self.name.escape_ascii();
+                    return Err(format!("member `{name}` is a sparse file; pack it again without holes").into());
+                }
+                if head.kind == Kind::File {
+                    self.builder.add(&self.name, body, size)?;
+                }
+                Ok(end)
+            }
+        }
+    }
+
+    /// Where the next header is, if all of this member's data and its padding are there.
+    fn end(&self, body: u64, size: u64) -> Result<u64, String> {
+        let end = size.checked_next_multiple_of(BLOCK).and_then(|padded| body.checked_add(padded));
+        end.filter(|end| *end <= self.shard.size).ok_or_else(|| {
+            let left = self.shard.size - body;
+            let name = self.name.escape_ascii();
+            format!("the archive is cut off inside member `{name}`: it has {size} bytes and padding, {left} are left")
+        })
+    }
+
+    /// Takes in a member that only speaks about others.
+    fn about_next(&mut self, kind: Kind, body: u64, size: u64) -> Result<(), Stop> {
+        if size > LONGEST {
+            return Err(format!("a name of {size} bytes is not believable").into());
+        }
+        let bytes = self.window.at(body, size)?;
+        match kind {
+            Kind::Pax => self.next.read(bytes)?,
+            Kind::PaxGlobal => self.global.read(bytes)?,
+            _ => {
+                let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+                self.next.path = Some(bytes[..end].to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Says so when the file is no tar but a packed one.
+    fn refuse_compressed(&mut self) -> Result<()> {
+        let start = self.window.at(0, self.shard.size.min(6))?;
+        let kinds: [(&[u8], &str); 5] = [
+            (b"\x1f\x8b", "gzip"),
+            (b"\x28\xb5\x2f\xfd", "zstd"),
+            (b"BZh", "bzip2"),
+            (b"\xfd7zXZ\0", "xz"),
+            (b"\x04\x22\x4d\x18", "lz4"),
+        ];
+        match kinds.iter().find(|(magic, _)| start.starts_with(magic)) {
+            // A member may be called `BZh...`, but then the block around it has a tar's checksum.
+            Some((_, kind)) if self.shard.size < BLOCK || !header::checksum_holds(self.window.at(0, BLOCK)?) => {
+                Err(Error::Format {
+                    shard: self.shard.name.to_string(),
+                    offset: 0,
+                    what: format!("compressed tar ({kind}): not supported yet; decompress it"),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}

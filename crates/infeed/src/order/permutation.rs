@@ -1,0 +1,114 @@
+//! A keyed permutation of `0..n` that needs no list of n numbers.
+//!
+//! Large n: a Feistel network over the smallest even-or-odd number of bits that holds n, walked until the result falls
+//! below n (less than two steps on average). Small n: a Feistel network over few bits is visibly uneven, and a list is
+//! cheap, so a Fisher-Yates shuffle is kept instead.
+
+use infeed_core::rng::{Rng, mix};
+
+/// Up to here the list is kept: 256 KiB at most.
+const LIST: u64 = 1 << 16;
+const ROUNDS: usize = 8;
+
+/// A permutation of `0..n` chosen by (seed, epoch).
+#[derive(Debug, Clone)]
+pub struct Permutation {
+    n: u64,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    List(Vec<u32>),
+    Feistel { left: u32, right: u32, keys: [u64; ROUNDS] },
+}
+
+impl Permutation {
+    /// The permutation of `n` numbers for this seed and epoch.
+    pub fn new(n: u64, seed: u64, epoch: u64) -> Self {
+        let mut rng = Rng::at(seed, epoch, n, 0x6f72_6465_72);
+        if n <= LIST {
+            let mut list: Vec<u32> = (0..n as u32).collect();
+            for i in (1..list.len()).rev() {
+                list.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+            return Permutation { n, kind: Kind::List(list) };
+        }
+        let bits = 64 - (n - 1).leading_zeros();
+        let keys = std::array::from_fn(|_| rng.next_u64());
+        Permutation { n, kind: Kind::Feistel { left: bits / 2, right: bits - bits / 2, keys } }
+    }
+
+    /// Where `place` goes. `place` must be below n.
+    pub fn at(&self, place: u64) -> u64 {
+        debug_assert!(place < self.n);
+        match &self.kind {
+            Kind::List(list) => list.get(place as usize).copied().map_or(0, u64::from),
+            Kind::Feistel { left, right, keys } => {
+                let mut x = place;
+                // A permutation of the larger domain moves on a cycle, so walking from a place below n always
+                // comes back below n, and two places never meet.
+                loop {
+                    x = feistel(x, *left, *right, keys);
+                    if x < self.n {
+                        return x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn feistel(x: u64, left: u32, right: u32, keys: &[u64; ROUNDS]) -> u64 {
+    let (mut l, mut r) = (x >> right, x & ((1 << right) - 1));
+    for pair in keys.chunks_exact(2) {
+        l ^= mix(r ^ pair[0]) >> (64 - left);
+        r ^= mix(l ^ pair[1]) >> (64 - right);
+    }
+    l << right | r
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn every_number_once(n in 1u64..200_000, seed in any::<u64>(), epoch in 0u64..5) {
+            let permutation = Permutation::new(n, seed, epoch);
+            let mut seen = vec![false; n as usize];
+            for place in 0..n {
+                let row = permutation.at(place) as usize;
+                prop_assert!(!std::mem::replace(&mut seen[row], true), "{row} came twice");
+            }
+        }
+
+        #[test]
+        fn huge_ones_stay_inside(n in (1u64 << 40)..(1u64 << 48), place in any::<u64>()) {
+            let permutation = Permutation::new(n, 1, 0);
+            prop_assert!(permutation.at(place % n) < n);
+        }
+    }
+
+    /// Chi-square over the first element of tiny permutations: each must lead equally often.
+    #[test]
+    fn tiny_ones_are_even() {
+        let mut counts = [0f64; 10];
+        for seed in 0..20_000 {
+            counts[Permutation::new(10, seed, 0).at(0) as usize] += 1.0;
+        }
+        let chi: f64 = counts.iter().map(|c| (c - 2000.0).powi(2) / 2000.0).sum();
+        assert!(chi < 27.9, "chi-square {chi} over 9 degrees of freedom (p = 0.001)");
+    }
+
+    /// Neighbours in the order must be far apart on average, as in a true shuffle (a third of n).
+    #[test]
+    fn large_ones_mix() {
+        let n = 1_000_000;
+        let permutation = Permutation::new(n, 5, 0);
+        let mean = (0..100_000).map(|p| permutation.at(p).abs_diff(permutation.at(p + 1)) as f64).sum::<f64>() / 1e5;
+        assert!((mean / n as f64 - 1.0 / 3.0).abs() < 0.01, "{mean}");
+    }
+}

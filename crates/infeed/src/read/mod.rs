@@ -1,0 +1,15 @@
+//! From row numbers to records: which shard a row is in, which bytes that means, and as few reads as possible.
+//!
+//! ```text
+//! rows 9 3 4 --[where]--> shard 0: rows 3 4   shard 1: row 2
+//!            --[Index::ranges]--> byte ranges --[coalesce]--> reads --[Store::read]--> bytes
+//!            --[cut]--> records of 3 4 9, handed back as 9 3 4
+//! ```
+//!
+//! [`coalesce`] is arithmetic and knows no file; [`StoreSource`] does the reading.
+
+mod coalesce;
+mod source;
+
+pub use coalesce::{Limits, Place, Plan, coalesce};
+pub use source::StoreSource;

@@ -1,0 +1,20 @@
+//! Hints to the kernel. The only `unsafe` of the store stage.
+
+use std::fs::File;
+
+/// Starts reading a range into the page cache without waiting for it.
+#[cfg(target_os = "linux")]
+pub(super) fn will_need(file: &File, offset: u64, len: u64) {
+    use std::os::fd::AsRawFd;
+    let (Ok(offset), Ok(len)) = (libc::off_t::try_from(offset), libc::off_t::try_from(len)) else { return };
+    // A length of zero means "to the end of the file", which is not what an empty range asks for.
+    if len > 0 {
+        // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call touches no memory of ours.
+        // Its result is ignored because a refused hint changes nothing.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), offset, len, libc::POSIX_FADV_WILLNEED) };
+    }
+}
+
+/// Other systems read when they are asked.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn will_need(_file: &File, _offset: u64, _len: u64) {}

@@ -1,0 +1,82 @@
+//! Shards kept open.
+
+use infeed_core::{Result, Shard};
+use std::{
+    collections::HashMap,
+    fs::File,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Far below the usual limit of 1,024 open files, which the rest of the process needs too.
+const MOST: usize = 256;
+
+/// Open files by name; the one unused for longest makes room.
+#[derive(Debug)]
+pub(super) struct Handles {
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    open: HashMap<Arc<str>, Handle>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Handle {
+    file: Arc<File>,
+    /// What was listed when it was opened: a shard that was replaced since must not be read through the old file.
+    size: u64,
+    modified: Option<u64>,
+    used: u64,
+}
+
+impl Handles {
+    pub(super) fn new() -> Self {
+        Handles { table: Mutex::default() }
+    }
+
+    /// The open file of a shard, opened by `open` when there is none.
+    pub(super) fn get(&self, shard: &Shard, open: impl FnOnce() -> Result<File>) -> Result<Arc<File>> {
+        if let Some(file) = self.known(shard) {
+            return Ok(file);
+        }
+        // Opened without the lock: on a network file system this takes long enough to hold up every other reader.
+        let file = Arc::new(open()?);
+        let mut table = self.lock();
+        table.clock += 1;
+        let handle = Handle {
+            file: Arc::clone(&file),
+            size: shard.size,
+            modified: shard.modified,
+            used: table.clock,
+        };
+        table.open.insert(Arc::clone(&shard.name), handle);
+        if table.open.len() > MOST {
+            let oldest = table.open.iter().min_by_key(|(_, h)| h.used).map(|(name, _)| Arc::clone(name));
+            oldest.and_then(|name| table.open.remove(&name));
+        }
+        Ok(file)
+    }
+
+    fn known(&self, shard: &Shard) -> Option<Arc<File>> {
+        let mut table = self.lock();
+        table.clock += 1;
+        let now = table.clock;
+        let handle = table.open.get_mut(&shard.name)?;
+        if (handle.size, handle.modified) != (shard.size, shard.modified) {
+            return None;
+        }
+        handle.used = now;
+        Some(Arc::clone(&handle.file))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.lock().open.len()
+    }
+}

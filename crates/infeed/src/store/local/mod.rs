@@ -1,0 +1,154 @@
+//! Files of this machine, or of whatever is mounted on it.
+
+mod advise;
+mod handles;
+mod missing;
+mod walk;
+
+use super::pool::Pool;
+use bytes::Bytes;
+use handles::Handles;
+use infeed_core::{Error, Result, Shard, Store};
+use std::{
+    fs::{File, Metadata},
+    io::{self, ErrorKind},
+    ops::Range,
+    os::unix::fs::{FileExt, MetadataExt},
+    path::Path,
+    sync::Arc,
+};
+
+pub(crate) use missing::missing;
+
+/// Whole files up to this size are opened, read and closed: a folder of a million images would only push the
+/// shards out of the table of open files.
+const SMALL: u64 = 16 << 20;
+/// Bytes of unused buffers that a store made by [`LocalStore::new`] keeps.
+const KEPT: usize = 256 << 20;
+
+/// Reads files by `pread`, which needs no lock between threads, into buffers of a [`Pool`].
+#[derive(Debug)]
+pub struct LocalStore {
+    handles: Handles,
+    pool: Arc<Pool>,
+}
+
+impl LocalStore {
+    /// A store with a pool of its own.
+    pub fn new() -> Self {
+        Self::with_pool(Pool::new(KEPT))
+    }
+
+    /// A store that takes its buffers from `pool`.
+    pub fn with_pool(pool: Arc<Pool>) -> Self {
+        LocalStore { handles: Handles::new(), pool }
+    }
+
+    /// The names of all files below a folder, sorted, with each sub-folder as a name that ends in `/`.
+    ///
+    /// Unlike [`Store::list`] it does not ask for sizes: on a network file system that is one request per file, and
+    /// for a million images the difference between seconds and minutes.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>> {
+        walk::walk(folder)
+    }
+
+    /// The open file of a shard, and whether it was worth keeping open.
+    fn open(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Arc<File>> {
+        let whole = shard.size <= SMALL && matches!(ranges, [only] if *only == (0..shard.size));
+        if whole { open(shard).map(Arc::new) } else { self.handles.get(shard, || open(shard)) }
+    }
+}
+
+impl Default for LocalStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for LocalStore {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        let names = walk::with_prefix(prefix)?;
+        // A file that vanishes between the walk and this look is no longer there to be listed.
+        let found = names.into_iter().map(|name| match stat(&name) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            other => other.map(Some),
+        });
+        found.filter_map(Result::transpose).collect()
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        names.iter().map(|name| stat(name)).collect()
+    }
+
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let file = self.open(shard, ranges)?;
+        ranges.iter().map(|range| read(&file, shard, range, &self.pool)).collect()
+    }
+
+    fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
+        // A hint: whatever goes wrong here goes wrong again, and is reported, when the bytes are read.
+        if let Ok(file) = self.open(shard, ranges) {
+            for range in ranges {
+                advise::will_need(&file, range.start, range.end.saturating_sub(range.start));
+            }
+        }
+    }
+}
+
+/// Name, size and age of a file.
+fn stat(name: &str) -> Result<Shard> {
+    let data = std::fs::metadata(name).map_err(|e| failed("look at", name, e))?;
+    if data.is_dir() {
+        return Err(failed("read", name, io::Error::new(ErrorKind::IsADirectory, "it is a folder")));
+    }
+    Ok(Shard { name: name.into(), size: data.len(), modified: modified(&data) })
+}
+
+/// Time of the last change in nanoseconds.
+fn modified(data: &Metadata) -> Option<u64> {
+    let seconds = u64::try_from(data.mtime()).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(data.mtime_nsec()).ok()?)
+}
+
+/// Opens a file and makes sure that it is still the one that was listed: rows of another file would be read as if
+/// nothing had happened.
+fn open(shard: &Shard) -> Result<File> {
+    let file = File::open(&*shard.name).map_err(|e| failed("open", &shard.name, e))?;
+    let size = file.metadata().map_err(|e| failed("look at", &shard.name, e))?.len();
+    if size == shard.size { Ok(file) } else { Err(changed(shard, &(0..shard.size), size)) }
+}
+
+fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Result<Bytes> {
+    let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+    if range.start > range.end || range.end > shard.size {
+        let what = format!("bytes {}..{} are beyond its end at {}", range.start, range.end, shard.size);
+        return Err(failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what)));
+    }
+    let mut buffer = pool.take(len);
+    match file.read_exact_at(&mut buffer, range.start) {
+        Ok(()) => Ok(buffer.freeze()),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+            Err(changed(shard, range, file.metadata().map_or(0, |m| m.len())))
+        }
+        Err(e) => Err(failed("read", &shard.name, e)),
+    }
+}
+
+fn changed(shard: &Shard, range: &Range<u64>, now: u64) -> Error {
+    let what = format!(
+        "the file changed while it was being read: bytes {}..{} were asked for; it had {} bytes and has {now} now",
+        range.start, range.end, shard.size
+    );
+    failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what))
+}
+
+/// The error of a file operation; a missing file gets a hint.
+fn failed(doing: &'static str, name: &str, cause: io::Error) -> Error {
+    if cause.kind() == ErrorKind::NotFound { missing(Path::new(name)) } else { Error::io(doing, name, cause) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Names below a folder.
+
+use super::{failed, missing};
+use infeed_core::{Error, Result};
+use std::{
+    fs::Metadata,
+    io,
+    os::unix::fs::MetadataExt,
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Folders read at once. More than there are processors: on a network file system each one is a wait.
+const AT_ONCE: usize = 8;
+
+/// Device and inode: the identity of a folder, whatever name led to it.
+type Identity = (u64, u64);
+
+/// Every file below `folder`, sorted; sub-folders are names that end in `/`. Links are followed, as `os.walk` does
+/// with `followlinks=True`, except those that lead back to a folder they lie in.
+pub(super) fn walk(folder: &str) -> Result<Vec<String>> {
+    let root = if folder.is_empty() { "." } else { folder };
+    let data = std::fs::metadata(root).map_err(|e| failed("look at", root, e))?;
+    if !data.is_dir() {
+        return Err(failed("list", root, io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder")));
+    }
+    let mut names = Vec::new();
+    let folders = read_folder(&base(folder), &[identity(&data)], &mut names)?;
+    below(folders, &mut names)?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Every file whose name starts with `prefix`, sorted.
+pub(super) fn with_prefix(prefix: &str) -> Result<Vec<String>> {
+    let folder = &prefix[..prefix.rfind('/').map_or(0, |slash| slash + 1)];
+    let root = if folder.is_empty() { "." } else { folder };
+    let data = match std::fs::metadata(root) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(missing(Path::new(root))),
+        other => other.map_err(|e| failed("look at", root, e))?,
+    };
+    let mut names = Vec::new();
+    let mut folders = read_folder(folder, &[identity(&data)], &mut names)?;
+    names.retain(|name| name.starts_with(prefix));
+    folders.retain(|(name, _)| name.starts_with(prefix));
+    below(folders, &mut names)?;
+    names.retain(|name| !name.ends_with('/'));
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A folder's name as the start of the names in it.
+fn base(folder: &str) -> String {
+    if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") }
+}
+
+/// Adds everything below these folders, several folders at a time.
+fn below(folders: Vec<(String, Vec<Identity>)>, names: &mut Vec<String>) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new((std::mem::take(names), Ok(())));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(folders.len()) {
+            scope.spawn(|| {
+                let mut mine = Vec::new();
+                let mut outcome = Ok(());
+                while let Some((name, above)) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    outcome = descend(name, above, &mut mine);
+                    if outcome.is_err() {
+                        break;
+                    }
+                }
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                done.0.append(&mut mine);
+                if outcome.is_err() {
+                    done.1 = outcome;
+                }
+            });
+        }
+    });
+    let (all, outcome) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    *names = all;
+    outcome
+}
+
+fn descend(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<()> {
+    for (name, above) in read_folder(folder, above, names)? {
+        descend(&name, &above, names)?;
+    }
+    Ok(())
+}
+
+/// Adds the entries of one folder and gives back its sub-folders with the identities of all folders above them.
+fn read_folder(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<Vec<(String, Vec<Identity>)>> {
+    let path = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(|e| failed("list", folder, e))? {
+        let entry = entry.map_err(|e| failed("list", folder, e))?;
+        let Ok(name) = entry.file_name().into_string() else {
+            return Err(not_text(&path.join(entry.file_name())));
+        };
+        let full = format!("{folder}{name}");
+        // The kind comes with the directory entry; only links and folders need a look of their own.
+        let kind = entry.file_type().map_err(|e| failed("look at", &full, e))?;
+        let target = match (!kind.is_file()).then(|| std::fs::metadata(&full)).transpose() {
+            Err(e) if kind.is_dir() => return Err(failed("look at", &full, e)),
+            // A link to nowhere stays a name: reading it says what is wrong with it.
+            other => other.ok().flatten(),
+        };
+        match target.filter(Metadata::is_dir) {
+            Some(data) => {
+                let me = identity(&data);
+                if !above.contains(&me) {
+                    names.push(format!("{full}/"));
+                    folders.push((format!("{full}/"), above.iter().copied().chain([me]).collect()));
+                }
+            }
+            None => names.push(full),
+        }
+    }
+    Ok(folders)
+}
+
+fn identity(data: &Metadata) -> Identity {
+    (data.dev(), data.ino())
+}
+
+fn not_text(path: &Path) -> Error {
+    Error::argument(format!("the name of {path:?} is not UTF-8; rename the file"))
+}

@@ -1,0 +1,97 @@
+use super::*;
+use std::fs;
+
+fn expanded(form: &str) -> Vec<String> {
+    braces(form).unwrap()
+}
+
+#[test]
+fn braces_expand_as_in_a_shell() {
+    assert_eq!(expanded("plain.tar"), ["plain.tar"]);
+    assert_eq!(expanded("t-{000008..000011}.tar"), ["t-000008.tar", "t-000009.tar", "t-000010.tar", "t-000011.tar"]);
+    assert_eq!(expanded("{3..1}"), ["3", "2", "1"]);
+    assert_eq!(expanded("{-1..1}"), ["-1", "0", "1"]);
+    assert_eq!(expanded("{08..10}"), ["08", "09", "10"]);
+    assert_eq!(expanded("{8..10}"), ["8", "9", "10"]);
+    assert_eq!(expanded("{1..7..3}"), ["1", "4", "7"]);
+    assert_eq!(expanded("{7..1..3}"), ["7", "4", "1"]);
+    assert_eq!(expanded("{a..c}"), ["a", "b", "c"]);
+    assert_eq!(expanded("{a,b}/{1..2}"), ["a/1", "a/2", "b/1", "b/2"]);
+    assert_eq!(expanded("{a,b{1..2},}x"), ["ax", "b1x", "b2x", "x"]);
+    assert_eq!(expanded("{{1..2},{a,b}}"), ["1", "2", "a", "b"]);
+}
+
+#[test]
+fn braces_without_a_choice_are_text() {
+    assert_eq!(expanded("{a}"), ["{a}"]);
+    assert_eq!(expanded("{}"), ["{}"]);
+    assert_eq!(expanded("a{b"), ["a{b"]);
+    assert_eq!(expanded("a}b{1..2}"), ["a}b1", "a}b2"]);
+    assert_eq!(expanded("{x{1..2}}"), ["{x1}", "{x2}"]);
+    assert_eq!(expanded("{1..b}"), ["{1..b}"]);
+}
+
+#[test]
+fn absurd_braces_are_refused() {
+    for form in ["{0..99999999999}", "{1..9999}{1..9999}{1..9999}", "{a,{0..99999999}}", "{-9223372036854775808..9}"] {
+        assert!(matches!(braces(form), Err(Error::Argument { .. })), "{form}");
+    }
+}
+
+#[test]
+fn forms_find_files_and_folders() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_str().unwrap();
+    fs::create_dir_all(dir.path().join("deep/er")).unwrap();
+    for name in ["t-1.tar", "t-0.tar", "odd[1].tar", "deep/er/x.tar"] {
+        fs::write(dir.path().join(name), b"").unwrap();
+    }
+    let file = |name: &str| Found::File(format!("{root}/{name}"));
+    let look = |form: String| find(&[form]).unwrap();
+    assert_eq!(look(format!("{root}/t-*.tar")), [file("t-0.tar"), file("t-1.tar")]);
+    assert_eq!(look(format!("{root}/t-{{1..0}}.tar")), [file("t-1.tar"), file("t-0.tar")]);
+    assert_eq!(look(format!("{root}/t-[0]?tar")), [file("t-0.tar")]);
+    assert_eq!(look(format!("{root}/odd[1].tar")), [file("odd[1].tar")]);
+    assert_eq!(look(format!("{root}/**/x.tar")), [file("deep/er/x.tar")]);
+    assert_eq!(look(format!("file://{root}/t-0.tar::{root}/t-1.tar")), [file("t-0.tar"), file("t-1.tar")]);
+    assert_eq!(look(format!("file:{root}/t-0.tar")), [file("t-0.tar")]);
+    assert_eq!(look(format!("{root}/deep/")), [Found::Folder(format!("{root}/deep"))]);
+    assert_eq!(find(&[format!("{root}/t-0.tar"), format!("{root}/deep")]).unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_str().unwrap();
+    fs::write(dir.path().join("train.tar"), b"").unwrap();
+    let message = |form: String| find(&[form]).unwrap_err().to_string();
+    let slip = message(format!("{root}/tran.tar"));
+    assert!(slip.contains(&format!("nearest folder that exists is `{root}`, which has `train.tar`")), "{slip}");
+    let deep = message(format!("{root}/a/b/c.tar"));
+    assert!(deep.contains(&format!("is `{root}`")), "{deep}");
+    let below_file = message(format!("{root}/train.tar/x"));
+    assert!(below_file.contains("train.tar"), "{below_file}");
+    let pattern = message(format!("{root}/*.parquet"));
+    assert!(pattern.contains("no file matches"), "{pattern}");
+    assert!(message(format!("{root}/t-{{0..3}}.tar")).contains("t-0.tar"));
+}
+
+#[test]
+fn other_schemes_say_so() {
+    for form in ["s3://bucket/x.tar", "https://host/x-{0..3}.tar", "pipe:cat x.tar", "gs://b/x"] {
+        let error = find(&[form]).unwrap_err();
+        assert!(matches!(error, Error::Argument { .. }), "{error}");
+        assert!(error.to_string().contains("not supported yet"), "{error}");
+    }
+    assert!(find(&["file://elsewhere/x"]).unwrap_err().to_string().contains("another host"));
+    assert!(find(&[""]).is_err());
+    assert!(find::<&str>(&[]).is_err());
+}
+
+#[test]
+fn the_home_folder_is_found() {
+    if let Ok(home) = std::env::var("HOME") {
+        assert_eq!(super::home("~/x").unwrap(), format!("{}/x", home.trim_end_matches('/')));
+    }
+    assert_eq!(super::home("~other/x").unwrap(), "~other/x");
+}

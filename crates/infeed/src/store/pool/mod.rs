@@ -1,0 +1,141 @@
+//! Reused read buffers.
+//!
+//! A fresh allocation above the allocator's threshold (128 KiB in glibc) is a new mapping: the kernel hands out
+//! zeroed pages one fault at a time, and takes them back when the buffer is dropped. For image-sized rows that
+//! costs as much as the read itself. A pool keeps dropped buffers and hands them out again, so the pages stay.
+//!
+//! Buffers come in size classes, four to each doubling, so that a kept buffer fits rows of about the same size with
+//! at most a quarter wasted. They are zeroed once, when they are made; after that a reader overwrites what it hands
+//! out, which is why none of this needs `unsafe`.
+
+use bytes::Bytes;
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Below this the general allocator is as quick as a pool: it faults no pages.
+const SMALLEST: usize = 4 << 10;
+/// Above this a buffer is so rare that keeping it only holds memory.
+const LARGEST: usize = 512 << 20;
+/// Steps to each doubling.
+const STEPS: usize = 4;
+/// `log2(LARGEST / SMALLEST) * STEPS + 1` sizes.
+const CLASSES: usize = 17 * STEPS + 1;
+
+/// Buffers waiting to be used again.
+#[derive(Debug)]
+pub struct Pool {
+    /// The last one in is the first one out: it is the likeliest to be in the processor's cache still.
+    classes: [Mutex<Vec<Box<[u8]>>>; CLASSES],
+    kept: AtomicUsize,
+    limit: usize,
+}
+
+impl Pool {
+    /// A pool that keeps at most `limit` bytes of buffers which nobody uses.
+    pub fn new(limit: usize) -> Arc<Pool> {
+        Arc::new(Pool {
+            classes: std::array::from_fn(|_| Mutex::new(Vec::new())),
+            kept: AtomicUsize::new(0),
+            limit,
+        })
+    }
+
+    /// Bytes of the buffers that wait to be used again.
+    pub fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// A buffer of `len` bytes with unspecified contents.
+    pub fn take(self: &Arc<Self>, len: usize) -> PoolBuffer {
+        let Some(class) = class_of(len) else {
+            return PoolBuffer { room: vec![0; len].into_boxed_slice(), len, home: None };
+        };
+        let old = self.classes[class].lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let room = match old {
+            Some(room) => {
+                self.kept.fetch_sub(room.len(), Ordering::Relaxed);
+                room
+            }
+            None => vec![0; class_size(class)].into_boxed_slice(),
+        };
+        PoolBuffer { room, len, home: Some((Arc::clone(self), class)) }
+    }
+
+    /// Takes a buffer back, or lets it go when enough are kept.
+    fn give(&self, class: usize, room: Box<[u8]>) {
+        let size = room.len();
+        if self.kept.fetch_add(size, Ordering::Relaxed) + size > self.limit {
+            self.kept.fetch_sub(size, Ordering::Relaxed);
+            return;
+        }
+        self.classes[class].lock().unwrap_or_else(PoisonError::into_inner).push(room);
+    }
+}
+
+/// The class whose buffers hold `len` bytes, if buffers of that size are kept at all.
+fn class_of(len: usize) -> Option<usize> {
+    if !(SMALLEST..=LARGEST).contains(&len) {
+        return None;
+    }
+    // The doubling that starts at or below `len`, then the first quarter of it that is large enough.
+    let doubling = (len / SMALLEST).ilog2() as usize;
+    let base = SMALLEST << doubling;
+    let step = (len - base).div_ceil(base / STEPS);
+    Some(doubling * STEPS + step)
+}
+
+/// Bytes of a buffer of this class.
+fn class_size(class: usize) -> usize {
+    let base = SMALLEST << (class / STEPS);
+    base + base / STEPS * (class % STEPS)
+}
+
+/// A buffer on loan. Fill it, then [`PoolBuffer::freeze`] it; when its last view is dropped it goes back.
+#[derive(Debug)]
+pub struct PoolBuffer {
+    room: Box<[u8]>,
+    len: usize,
+    home: Option<(Arc<Pool>, usize)>,
+}
+
+impl PoolBuffer {
+    /// The bytes for reading, shared without a copy.
+    pub fn freeze(self) -> Bytes {
+        if self.len == 0 { Bytes::new() } else { Bytes::from_owner(self) }
+    }
+}
+
+impl Deref for PoolBuffer {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.room[..self.len]
+    }
+}
+
+impl DerefMut for PoolBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.room[..self.len]
+    }
+}
+
+impl AsRef<[u8]> for PoolBuffer {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Drop for PoolBuffer {
+    fn drop(&mut self) {
+        if let Some((pool, class)) = self.home.take() {
+            pool.give(class, std::mem::take(&mut self.room));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

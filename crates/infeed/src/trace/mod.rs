@@ -1,0 +1,34 @@
+//! Everything is seen: counters that every thread adds to, and what they mean.
+
+mod stats;
+mod verdict;
+
+pub use stats::{Stage, Stats};
+
+use crate::engine::Bad;
+use std::sync::atomic::AtomicU64;
+
+/// Counters of a loader, over all its epochs. Added to once per piece or batch, so they cost nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    /// Batches handed out.
+    pub(crate) batches: AtomicU64,
+    /// Samples handed out.
+    pub(crate) samples: AtomicU64,
+    /// Bytes read.
+    pub(crate) read_bytes: AtomicU64,
+    /// Time of I/O threads spent reading.
+    pub(crate) read_ns: AtomicU64,
+    /// Time of workers spent decoding.
+    pub(crate) decode_ns: AtomicU64,
+    /// Time of workers spent on everything else: resampling, finishing, copying.
+    pub(crate) pixel_ns: AtomicU64,
+    /// Time of workers spent waiting.
+    pub(crate) idle_ns: AtomicU64,
+    /// Time the consumer waited for batches.
+    pub(crate) wait_ns: AtomicU64,
+    /// Time the consumer spent between batches.
+    pub(crate) consumer_ns: AtomicU64,
+    /// Bad samples.
+    pub(crate) bad: Bad,
+}

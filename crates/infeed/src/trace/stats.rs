@@ -1,0 +1,104 @@
+//! Counters made readable.
+
+use super::{Trace, verdict};
+use crate::engine::BadSample;
+use serde::Serialize;
+use std::{fmt, sync::atomic::Ordering::Relaxed};
+
+/// One stage's share of the work.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stage {
+    /// `read`, `decode` or `transform`.
+    pub name: &'static str,
+    /// Seconds summed over its threads.
+    pub seconds: f64,
+    /// Share of the time its threads had.
+    pub busy: f64,
+}
+
+/// What a loader has done so far.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    /// Batches handed out.
+    pub batches: u64,
+    /// Samples handed out.
+    pub samples: u64,
+    /// Seconds in which somebody iterated.
+    pub seconds: f64,
+    /// Samples per second.
+    pub samples_per_s: f64,
+    /// Megabytes read per second.
+    pub read_mb_per_s: f64,
+    /// Seconds the consumer waited.
+    pub wait_s: f64,
+    /// Share of the time the consumer waited.
+    pub wait_share: f64,
+    /// CPU workers.
+    pub threads: usize,
+    /// I/O threads.
+    pub io_threads: usize,
+    /// Where the threads' time went.
+    pub stages: Vec<Stage>,
+    /// Share of the workers' time in which they had nothing to do.
+    pub idle_share: f64,
+    /// Bad samples in all.
+    pub bad_samples: u64,
+    /// The first of them.
+    pub bad: Vec<BadSample>,
+    /// What holds the loader back, and what to do.
+    pub verdict: String,
+}
+
+impl Stats {
+    pub(crate) fn of(trace: &Trace, threads: usize, io_threads: usize) -> Self {
+        let seconds = |ns: &std::sync::atomic::AtomicU64| ns.load(Relaxed) as f64 / 1e9;
+        let (wait, work) = (seconds(&trace.wait_ns), seconds(&trace.consumer_ns));
+        let (read, decode) = (seconds(&trace.read_ns), seconds(&trace.decode_ns));
+        let (pixels, idle) = (seconds(&trace.pixel_ns), seconds(&trace.idle_ns));
+        let all = wait + work;
+        let per = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let samples = trace.samples.load(Relaxed);
+        let worked = decode + pixels + idle;
+        let (bad_samples, bad) = trace.bad.report();
+        let mut stats = Stats {
+            batches: trace.batches.load(Relaxed),
+            samples,
+            seconds: all,
+            samples_per_s: per(samples as f64, all),
+            read_mb_per_s: per(trace.read_bytes.load(Relaxed) as f64 / 1e6, all),
+            wait_s: wait,
+            wait_share: per(wait, all),
+            threads,
+            io_threads,
+            stages: vec![
+                Stage { name: "read", seconds: read, busy: per(read, all * io_threads as f64).min(1.0) },
+                Stage { name: "decode", seconds: decode, busy: per(decode, worked) },
+                Stage { name: "transform", seconds: pixels, busy: per(pixels, worked) },
+            ],
+            idle_share: per(idle, worked),
+            bad_samples,
+            bad,
+            verdict: String::new(),
+        };
+        stats.verdict = verdict::of(&stats);
+        stats
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} samples in {} batches, {:.2} s", self.samples, self.batches, self.seconds)?;
+        writeln!(f, "rate       {:.0} samples/s, {:.0} MB/s read", self.samples_per_s, self.read_mb_per_s)?;
+        writeln!(f, "waiting    {:.1} % of the consumer's time ({:.2} s)", self.wait_share * 100.0, self.wait_s)?;
+        for stage in &self.stages {
+            let threads = if stage.name == "read" { self.io_threads } else { self.threads };
+            let share = stage.busy * 100.0;
+            writeln!(f, "{:<10} {share:.0} % of {threads} threads ({:.2} s)", stage.name, stage.seconds)?;
+        }
+        writeln!(f, "idle       {:.0} % of {} threads", self.idle_share * 100.0, self.threads)?;
+        if self.bad_samples > 0 {
+            writeln!(f, "bad        {} samples; the first: {}", self.bad_samples, self.bad.first().map_or("", |b| &b.error))?;
+        }
+        write!(f, "verdict    {}", self.verdict)
+    }
+}

@@ -1,0 +1,37 @@
+//! One sentence: what holds the loader back, and what to do about it.
+
+use super::Stats;
+
+/// Below this share of waiting the data keeps up.
+const KEEPS_UP: f64 = 0.05;
+
+pub(super) fn of(stats: &Stats) -> String {
+    if stats.batches == 0 {
+        return "nothing was loaded yet".to_owned();
+    }
+    if stats.wait_share < KEEPS_UP {
+        return format!(
+            "the data keeps up: the consumer waited {:.1} % of the time, its own work is the limit",
+            stats.wait_share * 100.0
+        );
+    }
+    let waited = format!("the consumer waited {:.0} % of the time", stats.wait_share * 100.0);
+    let busy = |name: &str| stats.stages.iter().find(|s| s.name == name).map_or(0.0, |s| s.busy);
+    if stats.idle_share < 0.3 {
+        let (decode, transform) = (busy("decode"), busy("transform"));
+        let (name, share) = if decode >= transform { ("decode", decode) } else { ("transform", transform) };
+        let cure = match name {
+            "decode" => "more threads, smaller images on disk, or cached decoded data would help",
+            _ => "more threads, u8 output normalised on the device, or fewer transforms would help",
+        };
+        return format!(
+            "{waited}: {name} is the limit ({:.0} % of {} busy threads); {cure}",
+            share * 100.0,
+            stats.threads
+        );
+    }
+    if busy("read") > 0.7 {
+        return format!("{waited}: reading is the limit; more io_threads, faster storage or larger shards would help");
+    }
+    format!("{waited}, yet the threads were idle {:.0} % of it: the run is short or the batches are few; a larger prefetch may help", stats.idle_share * 100.0)
+}

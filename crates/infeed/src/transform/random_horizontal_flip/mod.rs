@@ -1,0 +1,36 @@
+//! `RandomHorizontalFlip`: mirrors left and right, or not.
+
+use super::common::need_image;
+use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+
+/// The registry line.
+pub(super) const ENTRY: Entry<dyn Transform> = Entry {
+    name: "RandomHorizontalFlip",
+    about: "mirror left and right with a given probability",
+    params: &[Param { name: "p", python: "float", default: Some("0.5"), about: "probability of a flip" }],
+    build,
+};
+
+#[derive(Debug)]
+struct Flip {
+    p: f64,
+}
+
+fn build(args: &Args) -> Result<Box<dyn Transform>> {
+    Ok(Box::new(Flip { p: args.probability("p")? }))
+}
+
+impl Transform for Flip {
+    fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        need_image("RandomHorizontalFlip", input)?;
+        Ok(input.clone())
+    }
+
+    fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
+        let image = value.image_mut()?;
+        if context.rng.chance(self.p) {
+            image.flip_horizontal();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! `Resize`: to a size, or the short side to a length.
+
+use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, known, need_image};
+use infeed_core::{Args, Context, Dim, Entry, FieldSpec, Param, Result, Transform, Value};
+use infeed_resample::Filter;
+
+/// The registry line.
+pub(super) const ENTRY: Entry<dyn Transform> = Entry {
+    name: "Resize",
+    about: "resize: an int is the new short side, (height, width) the new size",
+    params: &[
+        Param { name: "size", python: "int | Sequence[int]", default: None, about: "short side, or (height, width)" },
+        INTERPOLATION,
+        Param {
+            name: "max_size",
+            python: "int | None",
+            default: Some("null"),
+            about: "longest side allowed when size is an int",
+        },
+        ANTIALIAS,
+    ],
+    build,
+};
+
+#[derive(Debug)]
+enum Size {
+    Short { side: u32, longest: Option<u32> },
+    Both { height: u32, width: u32 },
+}
+
+#[derive(Debug)]
+struct Resize {
+    size: Size,
+    filter: Filter,
+    antialias: bool,
+}
+
+fn build(args: &Args) -> Result<Box<dyn Transform>> {
+    let sides = args.ints("size", 1)?;
+    let (height, width) = args.size("size")?;
+    let size = if sides.len() == 1 {
+        let longest = if args.is_none("max_size") { None } else { Some(args.int("max_size", 1)? as u32) };
+        if longest.is_some_and(|l| l <= height) {
+            return Err(args.error("max_size", "must be larger than size"));
+        }
+        Size::Short { side: height, longest }
+    } else if args.is_none("max_size") {
+        Size::Both { height, width }
+    } else {
+        return Err(args.error("max_size", "goes with an int size only"));
+    };
+    Ok(Box::new(Resize { size, filter: filter(args)?, antialias: args.flag("antialias")? }))
+}
+
+impl Resize {
+    /// The new (height, width), with torchvision's rounding: the long side is cut down to a whole number.
+    fn target(&self, height: u32, width: u32) -> (u32, u32) {
+        match self.size {
+            Size::Both { height, width } => (height, width),
+            Size::Short { side, longest } => {
+                let (short, long) = (height.min(width), height.max(width));
+                let mut new_short = side;
+                let mut new_long = (f64::from(side) * f64::from(long) / f64::from(short)) as u32;
+                if let Some(longest) = longest.filter(|l| new_long > *l) {
+                    new_short = (f64::from(longest) * f64::from(new_short) / f64::from(new_long)) as u32;
+                    new_long = longest;
+                }
+                let (new_short, new_long) = (new_short.max(1), new_long.clamp(1, 65_535));
+                if width <= height { (new_long, new_short) } else { (new_short, new_long) }
+            }
+        }
+    }
+}
+
+impl Transform for Resize {
+    fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        need_image("Resize", input)?;
+        let size = match (self.size_if_fixed(), input.image_dims()) {
+            (Some(size), _) => Some(size),
+            (None, Some((h, w, _))) => known(h).zip(known(w)).map(|(h, w)| self.target(h, w)),
+            _ => None,
+        };
+        Ok(match size {
+            Some((h, w)) => input.with_size(fixed(h), fixed(w)),
+            None => input.with_size(Dim::Any, Dim::Any),
+        })
+    }
+
+    fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
+        let image = value.image_mut()?;
+        let (height, width) = self.target(image.height(), image.width());
+        image.resize(width, height, self.filter, self.antialias, context.scratch)
+    }
+}
+
+impl Resize {
+    fn size_if_fixed(&self) -> Option<(u32, u32)> {
+        match self.size {
+            Size::Both { height, width } => Some((height, width)),
+            Size::Short { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

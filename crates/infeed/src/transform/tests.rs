@@ -1,0 +1,79 @@
+//! What holds for every transform: what `spec` promises is what `apply` does, and the same address gives the same result.
+
+use super::*;
+use infeed_core::{Context, Dim, FieldSpec, Image, Rng, Scratch, Value};
+use serde_json::{Map, Value as Json};
+
+/// Arguments with which each transform can be tried; a new transform adds its line.
+fn sample_args(name: &str) -> &'static str {
+    match name {
+        "Resize" => r#"{"size": [9, 13]}"#,
+        "CenterCrop" | "RandomResizedCrop" => r#"{"size": [9, 13]}"#,
+        "RandomCrop" => r#"{"size": [9, 13], "padding": 2}"#,
+        "Pad" => r#"{"padding": [1, 2, 3, 4]}"#,
+        "Normalize" => r#"{"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}"#,
+        "ToDtype" => r#"{"dtype": "f16", "scale": true}"#,
+        _ => "{}",
+    }
+}
+
+fn run(entry: &Entry<dyn Transform>, args: &Map<String, Json>, row: u64) -> (FieldSpec, Image, Vec<u8>) {
+    let transform = entry.make(args).unwrap();
+    let mut spec = FieldSpec::image(Dim::Fixed(3));
+    spec.shape = vec![Dim::Fixed(20), Dim::Fixed(30), Dim::Fixed(3)];
+    let mut scratch = Scratch::new();
+    let pixels = (0..20 * 30 * 3).map(|i| (i * 7 % 251) as u8).collect();
+    let mut value = Value::Image(Box::new(Image::raw(30, 20, 3, pixels).unwrap()));
+    transform.apply(&mut value, &mut Context { rng: Rng::at(3, 1, row, 0), scratch: &mut scratch }).unwrap();
+    let image = value.image_mut().unwrap().clone();
+    let mut out = vec![0; image.bytes()];
+    image.render(&mut scratch, &mut out).unwrap();
+    (transform.spec(&spec).unwrap(), image, out)
+}
+
+#[test]
+fn spec_tells_the_truth() {
+    for entry in ENTRIES {
+        let args = serde_json::from_str(sample_args(entry.name)).unwrap();
+        for row in 0..20 {
+            let (spec, image, out) = run(entry, &args, row);
+            assert_eq!(spec.fixed_shape().unwrap(), image.shape(), "{}", entry.name);
+            assert_eq!(spec.dtype, image.finish.dtype, "{}", entry.name);
+            assert_eq!(spec.fixed_bytes().unwrap(), out.len(), "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn the_address_decides() {
+    for entry in ENTRIES {
+        let args = serde_json::from_str(sample_args(entry.name)).unwrap();
+        for row in 0..5 {
+            assert_eq!(run(entry, &args, row).2, run(entry, &args, row).2, "{}", entry.name);
+        }
+        if entry.name.starts_with("Random") {
+            let first = run(entry, &args, 0).2;
+            assert!((1..20).any(|row| run(entry, &args, row).2 != first), "{} never varies", entry.name);
+        }
+    }
+}
+
+#[test]
+fn only_images_are_taken() {
+    for entry in ENTRIES {
+        let transform = entry.make(&serde_json::from_str(sample_args(entry.name)).unwrap()).unwrap();
+        let error = transform.spec(&FieldSpec::encoded()).unwrap_err().to_string();
+        assert!(error.contains("decode it first"), "{}: {error}", entry.name);
+    }
+}
+
+#[test]
+fn defaults_are_json() {
+    for entry in ENTRIES {
+        for param in entry.params {
+            if let Some(default) = param.default {
+                serde_json::from_str::<Json>(default).unwrap_or_else(|e| panic!("{}.{}: {e}", entry.name, param.name));
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `ToCHW`: channels, height, width.
+
+use super::common::need_image;
+use infeed_core::{Args, Context, Entry, FieldSpec, Layout, Result, Transform, Value};
+
+/// The registry line.
+pub(super) const ENTRY: Entry<dyn Transform> =
+    Entry { name: "ToCHW", about: "axes in the order channels, height, width", params: &[], build };
+
+#[derive(Debug)]
+struct ToChw;
+
+fn build(_: &Args) -> Result<Box<dyn Transform>> {
+    Ok(Box::new(ToChw))
+}
+
+impl Transform for ToChw {
+    fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        need_image("ToCHW", input)?;
+        Ok(input.with_layout(Layout::Chw))
+    }
+
+    fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
+        value.image_mut()?.finish.layout = Layout::Chw;
+        Ok(())
+    }
+}

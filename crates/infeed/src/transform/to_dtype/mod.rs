@@ -1,0 +1,55 @@
+//! `ToDtype`: another element type.
+
+use super::common::need_image;
+use infeed_core::{Args, Context, Dtype, Entry, Error, FieldSpec, Param, Result, Transform, Value};
+
+/// The registry line.
+pub(super) const ENTRY: Entry<dyn Transform> = Entry {
+    name: "ToDtype",
+    about: "another element type: u8, f32, f16 or bf16",
+    params: &[
+        Param { name: "dtype", python: "object", default: None, about: "\"f32\", \"f16\", \"bf16\", \"u8\", or a NumPy or torch dtype" },
+        Param {
+            name: "scale",
+            python: "bool",
+            default: Some("false"),
+            about: "map 0..255 to 0..1 when going from u8 to float",
+        },
+    ],
+    build,
+};
+
+#[derive(Debug)]
+struct ToDtype {
+    dtype: Dtype,
+    scale: bool,
+}
+
+fn build(args: &Args) -> Result<Box<dyn Transform>> {
+    let dtype = args.dtype("dtype")?;
+    if !matches!(dtype, Dtype::U8 | Dtype::F32 | Dtype::F16 | Dtype::Bf16) {
+        return Err(args.error("dtype", "must be u8, f32, f16 or bf16 for images"));
+    }
+    Ok(Box::new(ToDtype { dtype, scale: args.flag("scale")? }))
+}
+
+impl Transform for ToDtype {
+    fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        need_image("ToDtype", input)?;
+        if self.dtype == Dtype::U8 && input.dtype != Dtype::U8 {
+            return Err(Error::plan("ToDtype", format!("cannot go back from {} to u8; leave the first conversion out", input.dtype)));
+        }
+        let mut out = input.clone();
+        out.dtype = self.dtype;
+        Ok(out)
+    }
+
+    fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
+        let finish = &mut value.image_mut()?.finish;
+        if self.scale && finish.dtype == Dtype::U8 && self.dtype != Dtype::U8 {
+            finish.scale = [1.0 / 255.0; 4];
+        }
+        finish.dtype = self.dtype;
+        Ok(())
+    }
+}
