@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -67,7 +68,7 @@ class Bench:
         self.args = args
         self.pythons: dict[str, Path] = {INFEED.name: Path(sys.executable)}
         self.missing: dict[str, str] = {}
-        self.lines: list[dict[str, object]] = []
+        self.lines: list[report.Found] = []
         self.failed: dict[str, str] = {}
         self.floors: dict[str, float] = {}
         self.data = Path()
@@ -110,7 +111,7 @@ class Bench:
     def rate(self, peer: str, work: str, threads: int) -> float:
         """Best rate so far, 0 if none."""
         same = (x for x in self.lines if (x["peer"], x["work"], x["threads"]) == (peer, work, threads))
-        return max((float(x["rate"]) for x in same), default=0.0)  # type: ignore[arg-type]
+        return max((float(x["rate"]) for x in same), default=0.0)
 
     def contenders(self, work: str, number: int) -> list[Peer]:
         """Who runs in this round: everyone in the first, then those who can still decide a ratio."""
@@ -120,7 +121,7 @@ class Bench:
         rates = {p.name: self.rate(p.name, work, self.args.threads) for p in able}
         least = CONTENDER * max(rates.values(), default=0.0)
         # A peer that was slow while other programs kept the machine busy gets another chance.
-        disturbed = {x["peer"] for x in self.lines if x["work"] == work and float(x["others"]) > report.BUSY}  # type: ignore[arg-type]
+        disturbed = {x["peer"] for x in self.lines if x["work"] == work and float(x["others"]) > report.BUSY}
         kept = {"torch"} if WORKS[work].over_torch else set()
         return [p for p in able if rates[p.name] >= least or p.name in disturbed | kept]
 
@@ -158,7 +159,7 @@ class Bench:
             for work in self.args.works:
                 if f"{INFEED.name}/{work}" not in self.failed:
                     self.measure(INFEED, work, self.args.threads)
-                    if work == "train" and self.args.threads > 1:
+                    if work == "train" and self.args.threads > 1 and "infeed/train" not in self.failed:
                         self.measure(INFEED, work, 1)
                 for peer in self.contenders(work, number):
                     self.measure(peer, work, self.args.threads)
@@ -185,6 +186,8 @@ def say(text: str) -> None:
 def main() -> None:
     """The whole benchmark."""
     args = arguments()
+    # So that being ended still ends what was started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if args.threads > len(os.sched_getaffinity(0)):
         say(f"--threads {args.threads} on {len(os.sched_getaffinity(0))} CPUs: they will share")
     bench = Bench(args)

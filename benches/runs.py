@@ -29,9 +29,9 @@ def call(command: list[str], timeout: float) -> dict[str, object]:
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        end(process)
         raise Failed(f"no result after {timeout:.0f} s") from None
-    end(process)
+    finally:
+        end(process)  # also when this program is interrupted: the group would live on otherwise
     if process.returncode != 0:
         lines = [line for line in err.splitlines() if line.strip()]
         raise Failed((lines or [f"exit status {process.returncode}"])[-1][:300])

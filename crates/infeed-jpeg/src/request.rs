@@ -106,7 +106,9 @@ impl Request {
         }
         let row = w as usize * self.output.channels();
         if stride < row {
-            return Err(Error::BadRequest(format!("a stride of {stride} bytes cannot hold a row of {row} bytes")));
+            return Err(Error::BadRequest(format!(
+                "a stride of {stride} bytes cannot hold a row of {row} bytes"
+            )));
         }
         // libjpeg-turbo takes the pitch as a C int.
         if i32::try_from(stride).is_err() {

@@ -208,8 +208,9 @@ impl Turbo {
     /// Lets libjpeg-turbo read the header and checks that it sees the size that buffers are made for.
     fn read_header(&mut self, bytes: &[u8], header: &Header) -> Result<(), Error> {
         // SAFETY: the handle is live and the pointer and length describe `bytes`.
-        let result =
-            unsafe { tj::tj3DecompressHeader(self.handle.as_ptr(), bytes.as_ptr(), bytes.len() as tj::size_t) };
+        let result = unsafe {
+            tj::tj3DecompressHeader(self.handle.as_ptr(), bytes.as_ptr(), bytes.len() as tj::size_t)
+        };
         self.outcome(result)?;
         let size = (self.get(tj::TJPARAM_TJPARAM_JPEGWIDTH), self.get(tj::TJPARAM_TJPARAM_JPEGHEIGHT));
         if size != (header.width as i32, header.height as i32) {
@@ -219,7 +220,13 @@ impl Turbo {
     }
 
     /// Decodes the cropping region that is set into `out`, whose size the caller has matched to it.
-    fn decompress(&mut self, bytes: &[u8], out: &mut [u8], pitch: usize, format: i32) -> Result<Outcome, Error> {
+    fn decompress(
+        &mut self,
+        bytes: &[u8],
+        out: &mut [u8],
+        pitch: usize,
+        format: i32,
+    ) -> Result<Outcome, Error> {
         // SAFETY: the handle is live, the pointer and length describe `bytes`, and `out` holds every row that
         // is written: the image size was checked against what libjpeg-turbo read from these same bytes, and
         // both the pitch and the number of rows were derived from it.

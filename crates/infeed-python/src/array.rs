@@ -94,6 +94,11 @@ impl Array {
     }
 
     #[getter]
+    fn readonly(&self) -> bool {
+        self.read_only()
+    }
+
+    #[getter]
     fn nbytes(&self) -> isize {
         self.bytes()
     }

@@ -91,7 +91,7 @@ impl Level {
         all
     }
 
-    /// Filters rows horizontally. Each of `rows` holds `plan.reach()` pixels and [`PAD`] bytes; `out` is
+    /// Filters rows horizontally. Each of `rows` holds `plan.reach` pixels and [`PAD`] bytes; `out` is
     /// [`BATCH`] slots of `slot` bytes, each a row and [`PAD`] bytes.
     pub(crate) fn horizontal(
         self,
@@ -101,7 +101,7 @@ impl Level {
         out: &mut [u8],
         slot: usize,
     ) {
-        assert!(rows.iter().all(|row| row.len() >= plan.reach() * channels + PAD));
+        assert!(rows.iter().all(|row| row.len() >= plan.reach * channels + PAD));
         assert!(plan.split.len() == plan.starts.len() * (plan.taps / GROUP));
         assert!(slot >= plan.starts.len() * channels + PAD && out.len() == BATCH * slot);
         match self {

@@ -21,6 +21,7 @@ pub(crate) const LOW_BITS: u32 = 12;
 /// `coefficient = high << LOW_BITS | low`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(16))]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct Split {
     pub(crate) high: [i16; GROUP],
     pub(crate) low: [i16; GROUP],
@@ -35,6 +36,7 @@ pub(crate) const SPLIT_MOST: usize = 2;
 /// with Lanczos, has 1.3.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(4))]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) struct Digits(pub(crate) [[i8; GROUP]; 3]);
 
 impl Digits {
@@ -70,6 +72,8 @@ pub(crate) struct Plan {
     /// The same as bytes, `taps / GROUP` per output pixel, where that is more than [`SPLIT_MOST`] taps and
     /// the kernels of this machine use them.
     pub(crate) digits: Vec<Digits>,
+    /// Source pixels, counted like `starts`, below which every tap lies, padded ones included.
+    pub(crate) reach: usize,
     /// The largest entry of `counts`.
     pub(crate) most: usize,
     /// Every output pixel is one source pixel, unweighted.
@@ -78,11 +82,6 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Source pixels, counted like `starts`, below which every tap lies, padded ones included.
-    pub(crate) fn reach(&self) -> usize {
-        self.starts.last().map_or(0, |&start| start as usize) + self.taps
-    }
-
     fn build(&mut self, key: Key, level: Level) {
         let Key { axis, filter, method } = &key;
         self.starts.clear();
@@ -110,6 +109,8 @@ impl Plan {
         }
         let first = self.starts.first().copied().unwrap_or(0);
         self.starts.iter_mut().for_each(|start| *start -= first);
+        // The largest start, not the last: what the kernels read rests on this.
+        self.reach = self.starts.iter().max().map_or(0, |&start| start as usize) + self.taps;
         self.split.clear();
         self.split.extend(self.coefficients.as_chunks::<GROUP>().0.iter().map(|group| Split {
             high: group.map(|k| (k >> LOW_BITS) as i16),
@@ -179,7 +180,7 @@ impl Plan {
             let mut taps = bounds(index).1;
             let start = taps.next().unwrap_or(0);
             self.starts.push(start);
-            self.counts.push(taps.last().unwrap_or(start) - start + 1);
+            self.counts.push(taps.next_back().unwrap_or(start) - start + 1);
         }
         self.layout(N);
         let outputs = axis.window.clone().zip(&self.starts);
@@ -232,5 +233,36 @@ impl Plans {
 
     pub(crate) fn get(&self, place: usize) -> &Plan {
         &self.kept[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The vector code multiplies the parts; they must make up the coefficient, however large a kernel cut
+    /// at the edge gets.
+    #[test]
+    fn parts_make_up_the_coefficients() {
+        let filters = [Filter::Box, Filter::Bilinear, Filter::Hamming, Filter::Bicubic, Filter::Lanczos];
+        let mut plan = Plan::default();
+        let mut largest = 0;
+        for (filter, antialias) in filters.iter().flat_map(|f| [(*f, true), (*f, false)]) {
+            for (source, full) in (1..30).flat_map(|s| [1, 2, 3, 5, 8, 13, 29, 64, 1000].map(|f| (s, f))) {
+                let method = Method::of(filter, antialias);
+                plan.build(Key { axis: Axis::whole(source, full), filter, method }, Level::best());
+                for (group, split) in plan.coefficients.as_chunks().0.iter().zip(&plan.split) {
+                    let Digits([low, middle, high]) = Digits::of(group);
+                    for i in 0..GROUP {
+                        let digits = [low[i], middle[i], high[i]].map(i32::from);
+                        assert_eq!(digits[0] + (digits[1] << 8) + (digits[2] << 16), group[i]);
+                        let [high, low] = [split.high[i], split.low[i]].map(i32::from);
+                        assert_eq!((high << LOW_BITS) + low, group[i]);
+                        largest = largest.max(group[i].abs());
+                    }
+                }
+            }
+        }
+        assert!(f64::from(largest) < 1.35 * f64::from(1 << PRECISION), "{largest}");
     }
 }

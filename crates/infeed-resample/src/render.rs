@@ -136,7 +136,7 @@ impl Pass<'_> {
         let most = self.down.map_or(1, |plan| plan.most);
         let slots = (most + 2 * BATCH).next_multiple_of(BATCH);
         // A padded tap reads past the row, so the copy of an edge row has room for that too.
-        let read = self.across.map_or(0, Plan::reach) * self.finish.channels;
+        let read = self.across.map_or(0, |plan| plan.reach) * self.finish.channels;
         let read = read.max(self.source.row_bytes()) + PAD;
         grow(&mut scratch.ring, slot * slots);
         grow(&mut scratch.row, slot);

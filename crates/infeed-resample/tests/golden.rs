@@ -1,6 +1,8 @@
 //! Against Pillow. `golden/` holds a small set; `INFEED_RESAMPLE_GOLDEN` may name a folder with a wide one,
 //! made by `golden/make.py DIR COUNT`. Run with `--nocapture` for the errors per filter.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use std::path::{Path, PathBuf};
 
 use infeed_resample::{Axis, Dtype, Filter, Layout, Pixels, Resampler, Sink, needed};

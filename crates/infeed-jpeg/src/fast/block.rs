@@ -4,6 +4,7 @@ use super::Irregular;
 use super::bits::Bits;
 use super::huffman::{END_OF_BLOCK, Table};
 use super::pairs::PAIR_BITS;
+use super::skips::SKIPS;
 
 /// Lookups per refill.
 const LOOKUPS: u32 = 56 / PAIR_BITS;
@@ -174,34 +175,38 @@ pub(super) fn skip(
     let skips = ac.skips.as_deref().ok_or(Irregular)?;
 
     let mut index = 0_u32;
-    loop {
+    'block: loop {
         reader.refill();
-        let top = reader.peek();
-        let (total, advance) = skips.entry(top);
-        let after = index + advance;
-        // Within one lookup the block may end by its last coefficient, and the symbols after that are not
-        // its own. So a lookup that goes to the end is only believed if it stops exactly there.
-        let ends_well = after == 63 || (END_OF_BLOCK..END_OF_BLOCK + 63).contains(&after);
-        if total != 0 && after < 63 {
-            reader.take(total.into());
-            index = after;
-            continue;
-        }
-        if total != 0 && ends_well {
-            reader.take(total.into());
-            break;
-        }
-        let mut entry = ac.entry(top);
-        if entry.total() == 0 {
-            entry = ac.long_entry(top).ok_or(Irregular)?;
-        }
-        reader.take(entry.raw());
-        index += entry.advance();
-        if index >= 63 {
-            if (64..END_OF_BLOCK).contains(&index) {
-                return Err(Irregular);
+        for _ in 0..SKIPS {
+            let top = reader.peek();
+            let (entry, advance) = skips.entry(top);
+            let after = index + advance;
+            if after < 63 {
+                reader.take(entry);
+                index = after;
+                continue;
             }
-            break;
+            // Within one lookup the block may end by its last coefficient, and the symbols after that are not
+            // its own. So a lookup that goes to the end is only believed if it stops exactly there.
+            if after == 63 || (END_OF_BLOCK..END_OF_BLOCK + 63).contains(&after) {
+                reader.take(entry);
+                break 'block;
+            }
+            reader.refill();
+            let top = reader.peek();
+            let mut entry = ac.entry(top);
+            if entry.total() == 0 {
+                entry = ac.long_entry(top).ok_or(Irregular)?;
+            }
+            reader.take(entry.raw());
+            index += entry.advance();
+            if index >= 63 {
+                if (64..END_OF_BLOCK).contains(&index) {
+                    return Err(Irregular);
+                }
+                break 'block;
+            }
+            continue 'block;
         }
     }
     *bits = reader;

@@ -28,10 +28,8 @@ fn convert(y: __m256i, cb: __m256i, cr: __m256i) -> [__m256i; 3] {
     let factors = _mm256_set1_epi32((-22_554 & 0xFFFF) | (18_734 << 16));
     let half = _mm256_set1_epi32(1 << 15);
     let green = |pairs| _mm256_srai_epi32::<16>(_mm256_add_epi32(_mm256_madd_epi16(pairs, factors), half));
-    let green = _mm256_packs_epi32(
-        green(_mm256_unpacklo_epi16(cb, cr)),
-        green(_mm256_unpackhi_epi16(cb, cr)),
-    );
+    let green =
+        _mm256_packs_epi32(green(_mm256_unpacklo_epi16(cb, cr)), green(_mm256_unpackhi_epi16(cb, cr)));
     [red, _mm256_sub_epi16(_mm256_add_epi16(y, green), cr), blue]
 }
 
@@ -89,10 +87,16 @@ fn step(y: &[u8; STEP], cb: &[u8; STEP], cr: &[u8; STEP], out: &mut [u8; STEP * 
     };
     // Closures given to library functions would be compiled without AVX2, hence no mapping over arrays here.
     let zero = _mm256_setzero_si256();
-    let low =
-        convert(_mm256_unpacklo_epi8(y, zero), _mm256_unpacklo_epi8(cb, zero), _mm256_unpacklo_epi8(cr, zero));
-    let high =
-        convert(_mm256_unpackhi_epi8(y, zero), _mm256_unpackhi_epi8(cb, zero), _mm256_unpackhi_epi8(cr, zero));
+    let low = convert(
+        _mm256_unpacklo_epi8(y, zero),
+        _mm256_unpacklo_epi8(cb, zero),
+        _mm256_unpacklo_epi8(cr, zero),
+    );
+    let high = convert(
+        _mm256_unpackhi_epi8(y, zero),
+        _mm256_unpackhi_epi8(cb, zero),
+        _mm256_unpackhi_epi8(cr, zero),
+    );
     // Unpacking and packing both work within the register halves, so the order comes back as it was.
     let red = _mm256_packus_epi16(low[0], high[0]);
     let green = _mm256_packus_epi16(low[1], high[1]);

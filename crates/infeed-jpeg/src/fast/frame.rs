@@ -15,7 +15,7 @@ pub(super) struct Tables {
 
 /// Quantisation steps in row order, aligned for SIMD.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
+#[repr(C, align(32))]
 pub(super) struct Steps(pub(super) [u16; 64]);
 
 impl Default for Tables {
@@ -46,8 +46,7 @@ pub(super) struct Component {
 pub(super) struct Frame {
     /// Size in pixels as stored.
     pub(super) full: (usize, usize),
-    /// Size in pixels as decoded.
-    pub(super) width: usize,
+    /// Height in pixels as decoded.
     pub(super) height: usize,
     pub(super) components: Vec<Component>,
     /// Restart interval in units; 0 for none.
@@ -72,7 +71,8 @@ impl Frame {
     /// The number of samples across and down in a component that belong to the image.
     pub(super) fn samples(&self, component: &Component) -> (usize, usize) {
         let luma = self.components[0];
-        let of = |length: usize, blocks: usize, most: usize| (length * blocks * component.size).div_ceil(most * 8);
+        let of =
+            |length: usize, blocks: usize, most: usize| (length * blocks * component.size).div_ceil(most * 8);
         (of(self.full.0, component.across, luma.across), of(self.full.1, component.down, luma.down))
     }
 
@@ -119,8 +119,8 @@ pub(super) fn read(bytes: &[u8], header: &Header, scale: Scale, tables: &mut Tab
                     return None;
                 }
                 let full = (header.width as usize, header.height as usize);
-                let (width, height) = (scale.apply(header.width) as usize, scale.apply(header.height) as usize);
-                return Some(Frame { full, width, height, components, interval, data: segment.end });
+                let height = scale.apply(header.height) as usize;
+                return Some(Frame { full, height, components, interval, data: segment.end });
             }
             APP0..=0xEF | 0xFE => {}
             _ => return None,
@@ -174,7 +174,8 @@ fn read_components(frame: &[u8], scan: &[u8], defined: &Defined) -> Option<Vec<C
     let stored = stored.as_chunks::<3>().0;
     let selected = selected.as_chunks::<2>().0;
     let mut components = Vec::with_capacity(count);
-    for (index, (&[id, sampling, steps], &[selected_id, entropy])) in stored.iter().zip(selected).enumerate() {
+    for (index, (&[id, sampling, steps], &[selected_id, entropy])) in stored.iter().zip(selected).enumerate()
+    {
         let component = Component {
             across: usize::from(sampling >> 4),
             down: usize::from(sampling & 15),

@@ -45,8 +45,7 @@ fn transform(x: [i16; 8], descale: i32) -> [i16; 8] {
     let e3 = pair(x[2], F_0_541 + F_0_765, x[6], F_0_541);
     let e0 = i32::from(x[0].wrapping_add(x[4])) << CONST_BITS;
     let e1 = i32::from(x[0].wrapping_sub(x[4])) << CONST_BITS;
-    let even =
-        [e0.wrapping_add(e3), e1.wrapping_add(e2), e1.wrapping_sub(e2), e0.wrapping_sub(e3)];
+    let even = [e0.wrapping_add(e3), e1.wrapping_add(e2), e1.wrapping_sub(e2), e0.wrapping_sub(e3)];
 
     let (s3, s4) = (x[7].wrapping_add(x[3]), x[5].wrapping_add(x[1]));
     let z3 = pair(s3, F_1_175 - F_1_961, s4, F_1_175);

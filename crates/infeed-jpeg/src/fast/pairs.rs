@@ -7,7 +7,7 @@
 use super::huffman::{END_OF_BLOCK, Entry, TABLE_BITS};
 
 /// How many bits index the table.
-pub(super) const PAIR_BITS: u32 = 10;
+pub(super) const PAIR_BITS: u32 = 11;
 
 /// One or two decoded coefficients.
 ///

@@ -2,6 +2,13 @@
 
 use super::huffman::{END_OF_BLOCK, Entry, TABLE_BITS};
 
+/// The entry of codes that are longer than the index.
+const NOT_HERE: u16 = 0xFF00;
+/// The most bits that an entry takes: codes inside the index, and the extra bits of the last one.
+const MOST_BITS: u32 = TABLE_BITS + 10;
+/// Lookups per refill.
+pub(super) const SKIPS: u32 = 56 / MOST_BITS;
+
 /// As many whole symbols as their codes fit into the index, for moving on without decoding values.
 pub(super) struct SkipTable {
     entries: [u16; 1 << TABLE_BITS],
@@ -15,7 +22,10 @@ impl SkipTable {
             while bits < TABLE_BITS {
                 let entry = single[(index << bits) & ((1 << TABLE_BITS) - 1)];
                 // A code only counts if all of it is inside the index; its extra bits may stick out.
-                if entry.total() == 0 || bits + entry.length() > TABLE_BITS || advance + entry.advance() > 0xFF {
+                if entry.total() == 0
+                    || bits + entry.length() > TABLE_BITS
+                    || advance + entry.advance() > END_OF_BLOCK + 62
+                {
                     break;
                 }
                 bits += entry.total();
@@ -24,15 +34,16 @@ impl SkipTable {
                     break;
                 }
             }
-            *out = (bits | (advance << 8)) as u16;
+            *out = if bits == 0 { NOT_HERE } else { (bits | (advance << 8)) as u16 };
         }
         table
     }
 
-    /// Bits to take (0: ask the ordinary table) and how far the coefficient index moves.
+    /// An entry whose low byte is the bits to take, and how far the coefficient index moves. For a code that
+    /// is not in the table it moves to where no block ends.
     #[inline(always)]
-    pub(super) fn entry(&self, bits: u64) -> (u32, u32) {
-        let entry = u32::from(self.entries[(bits >> (64 - TABLE_BITS)) as usize]);
-        (entry & 0xFF, entry >> 8)
+    pub(super) fn entry(&self, bits: u64) -> (u64, u32) {
+        let entry = self.entries[(bits >> (64 - TABLE_BITS)) as usize];
+        (entry.into(), u32::from(entry >> 8))
     }
 }

@@ -3,7 +3,7 @@
 use super::Irregular;
 use super::bits::{Bits, Unstuffed};
 use super::block::{self, Block};
-use super::frame::{Frame, Tables};
+use super::frame::{Frame, Steps, Tables};
 use super::huffman::Table;
 use super::idct;
 #[cfg(target_arch = "x86_64")]
@@ -32,6 +32,34 @@ enum Part {
     First,
     All,
 }
+
+/// Where the samples of one block go, for the first unit of a row of the window.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    offset: usize,
+    /// How much further for every unit.
+    step: usize,
+    stride: usize,
+    size: usize,
+    steps: &'a Steps,
+}
+
+impl Default for Place<'_> {
+    fn default() -> Self {
+        static NONE: Steps = Steps([0; 64]);
+        Place { offset: 0, step: 0, stride: 0, size: 0, steps: &NONE }
+    }
+}
+
+impl Place<'_> {
+    #[inline(always)]
+    fn at(&self, unit: usize) -> usize {
+        self.offset + unit * self.step
+    }
+}
+
+/// Pairs of blocks in the largest batch: six blocks.
+const MOST_PAIRS: usize = 3;
 
 /// Reads units one after the other.
 pub(super) struct Units<'a> {
@@ -78,7 +106,8 @@ impl<'a> Units<'a> {
         let start = scan.segments.get(segment).ok_or(Irregular)?.start;
         let left = if frame.interval == 0 { usize::MAX } else { frame.interval };
         let bits = Bits::new(&scan.data, start);
-        let units = Units { tables, frame, scan, slots, pairs, batch, bits, segment, left, predictions: [0; 3] };
+        let units =
+            Units { tables, frame, scan, slots, pairs, batch, bits, segment, left, predictions: [0; 3] };
         Ok((units, segment * frame.interval))
     }
 
@@ -121,7 +150,11 @@ impl<'a> Units<'a> {
     #[inline(always)]
     fn check(&self) -> Result<(), Irregular> {
         let within = self.predictions.iter().all(|&p| p == i32::from(p as i16));
-        if within && self.bits.position() <= self.scan.segments[self.segment].end * 8 { Ok(()) } else { Err(Irregular) }
+        if within && self.bits.position() <= self.scan.segments[self.segment].end * 8 {
+            Ok(())
+        } else {
+            Err(Irregular)
+        }
     }
 
     #[inline(always)]
@@ -145,6 +178,10 @@ impl<'a> Units<'a> {
         planes: &mut Planes,
     ) -> Result<(), Irregular> {
         let mut sound = true;
+        let mut places = [[Place::default(); 2]; MOST_PAIRS];
+        for (places, pair) in places.iter_mut().zip(&self.pairs) {
+            *places = [self.place(pair[0], row, planes), self.place(pair[1], row, planes)];
+        }
         for start in (0..count).step_by(self.batch) {
             for unit in 0..self.batch.min(count - start) {
                 self.restart_if_due()?;
@@ -160,75 +197,26 @@ impl<'a> Units<'a> {
                 }
                 self.check()?;
             }
-            for &pair in &self.pairs {
-                sound &= self.transform::<SIMD>(pair, start, row, blocks, planes);
+            for (&pair, &places) in self.pairs.iter().zip(&places) {
+                sound &= transform::<SIMD>(pair, places, start, blocks, planes);
             }
         }
         if sound { Ok(()) } else { Err(Irregular) }
     }
 
-    /// Turns two blocks of a batch into samples and clears them.
-    #[inline(always)]
-    fn transform<const SIMD: bool>(
-        &self,
-        pair: [usize; 2],
-        start: usize,
-        row: usize,
-        blocks: &mut [Block],
-        planes: &mut Planes,
-    ) -> bool {
-        let place = |index: usize| {
-            let slot = &self.slots[index % self.slots.len()];
-            let component = &self.frame.components[slot.component];
-            let plane = &planes.planes[slot.component];
-            let column = (start + index / self.slots.len()) * component.across + slot.column;
-            let offset = plane.block(column, row * component.down + slot.row);
-            (offset, plane.stride, plane.size, &self.tables.steps[component.steps])
-        };
-        // Both blocks belong to luma or both to chroma, so these agree.
-        let (first, stride, size, first_steps) = place(pair[0]);
-        let (second, _, _, second_steps) = place(pair[1]);
-        let Ok([a, b]) = blocks.get_disjoint_mut(pair) else { return false };
-        let out = &mut planes.samples;
-        if !a.has_ac && !b.has_ac {
-            let flat = match size {
-                8 => idct::flat::<8>,
-                4 => idct::flat::<4>,
-                2 => idct::flat::<2>,
-                _ => idct::flat::<1>,
-            };
-            let sound = flat(a.coefficients[0], first_steps.0[0], out, first, stride)
-                & flat(b.coefficients[0], second_steps.0[0], out, second, stride);
-            a.coefficients[0] = 0;
-            b.coefficients[0] = 0;
-            return sound;
+    /// Where a block of a batch goes in unit row `row`.
+    fn place(&self, index: usize, row: usize, planes: &Planes) -> Place<'a> {
+        let slot = &self.slots[index % self.slots.len()];
+        let component = &self.frame.components[slot.component];
+        let plane = &planes.planes[slot.component];
+        let column = index / self.slots.len() * component.across + slot.column;
+        Place {
+            offset: plane.block(column, row * component.down + slot.row),
+            step: component.across * plane.size,
+            stride: plane.stride,
+            size: plane.size,
+            steps: &self.tables.steps[component.steps],
         }
-        let mut sound = true;
-        if SIMD {
-            #[cfg(target_arch = "x86_64")]
-            match size {
-                8 => {
-                    let coefficients = [&a.coefficients, &b.coefficients];
-                    let (steps, offsets) = ([&first_steps.0, &second_steps.0], [first, second]);
-                    // SAFETY: only functions that need the same instructions themselves set `SIMD`.
-                    sound = unsafe { idct_avx2::blocks(coefficients, steps, out, offsets, stride) };
-                }
-                4 => {
-                    reduced::block::<4>(a, first_steps, out, first, stride);
-                    reduced::block::<4>(b, second_steps, out, second, stride);
-                }
-                _ => {
-                    reduced::block::<2>(a, first_steps, out, first, stride);
-                    reduced::block::<2>(b, second_steps, out, second, stride);
-                }
-            }
-        } else {
-            sound = idct::block(&a.coefficients, &first_steps.0, out, first, stride)
-                & idct::block(&b.coefficients, &second_steps.0, out, second, stride);
-        }
-        a.clear();
-        b.clear();
-        sound
     }
 
     /// Passes over units.
@@ -266,6 +254,61 @@ impl<'a> Units<'a> {
     ) -> Result<(), Irregular> {
         self.decode_any::<true>(count, row, blocks, planes)
     }
+}
+
+/// Turns two blocks of a batch into samples and clears them.
+#[inline(always)]
+fn transform<const SIMD: bool>(
+    pair: [usize; 2],
+    places: [Place<'_>; 2],
+    start: usize,
+    blocks: &mut [Block],
+    planes: &mut Planes,
+) -> bool {
+    let [Place { stride, size, .. }, _] = places;
+    let [(first, first_steps), (second, second_steps)] =
+        [(places[0].at(start), places[0].steps), (places[1].at(start), places[1].steps)];
+    let Ok([a, b]) = blocks.get_disjoint_mut(pair) else { return false };
+    let out = &mut planes.samples;
+    if !a.has_ac && !b.has_ac {
+        let flat = match size {
+            8 => idct::flat::<8>,
+            4 => idct::flat::<4>,
+            2 => idct::flat::<2>,
+            _ => idct::flat::<1>,
+        };
+        let sound = flat(a.coefficients[0], first_steps.0[0], out, first, stride)
+            & flat(b.coefficients[0], second_steps.0[0], out, second, stride);
+        a.coefficients[0] = 0;
+        b.coefficients[0] = 0;
+        return sound;
+    }
+    let mut sound = true;
+    if SIMD {
+        #[cfg(target_arch = "x86_64")]
+        match size {
+            8 => {
+                let coefficients = [&a.coefficients, &b.coefficients];
+                let (steps, offsets) = ([&first_steps.0, &second_steps.0], [first, second]);
+                // SAFETY: only functions that need the same instructions themselves set `SIMD`.
+                sound = unsafe { idct_avx2::blocks(coefficients, steps, out, offsets, stride) };
+            }
+            4 => {
+                reduced::block::<4>(a, first_steps, out, first, stride);
+                reduced::block::<4>(b, second_steps, out, second, stride);
+            }
+            _ => {
+                reduced::block::<2>(a, first_steps, out, first, stride);
+                reduced::block::<2>(b, second_steps, out, second, stride);
+            }
+        }
+    } else {
+        sound = idct::block(&a.coefficients, &first_steps.0, out, first, stride)
+            & idct::block(&b.coefficients, &second_steps.0, out, second, stride);
+    }
+    a.clear();
+    b.clear();
+    sound
 }
 
 /// [`block::decode`], compiled for the instructions that may be used.

@@ -91,8 +91,11 @@ fn mutations_never_panic_and_backends_agree() {
             }
             let scale = SCALES[random.below(8) as usize];
             let whole = Region::whole(&header, scale);
-            let region =
-                if random.below(2) == 0 { whole } else { random_region(&mut random, whole.width, whole.height) };
+            let region = if random.below(2) == 0 {
+                whole
+            } else {
+                random_region(&mut random, whole.width, whole.height)
+            };
             let request = Request { scale, region, output: Output::Rgb };
             let reference = decode(&mut turbo, &broken, &request);
             let result = decode(&mut ours, &broken, &request);

@@ -3,4 +3,4 @@
 mod damage;
 mod headers;
 mod regions;
-mod samples;
+pub(crate) mod samples;

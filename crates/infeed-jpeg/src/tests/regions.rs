@@ -16,7 +16,8 @@ fn compare(decoder: &mut Decoder, random: &mut Random, sample: &Sample, regions:
             let expected = full(&file, scale, output).unwrap();
             let whole = Region::whole(&header, scale);
             for index in 0..=regions {
-                let region = if index == 0 { whole } else { random_region(random, whole.width, whole.height) };
+                let region =
+                    if index == 0 { whole } else { random_region(random, whole.width, whole.height) };
                 let inside = cut(&expected, whole.width, output.channels(), &region);
                 for backend in [Backend::Auto, Backend::Turbo] {
                     decoder.set_backend(backend);
@@ -37,8 +38,15 @@ fn every_subsampling_and_size() {
             for restart in [(0, 0), (3, 0), (0, 1)] {
                 for quality in [20, 75, 98] {
                     let optimize = quality == 75;
-                    let sample =
-                        Sample { size, subsampling, quality, restart, optimize, seed: 3, ..Sample::default() };
+                    let sample = Sample {
+                        size,
+                        subsampling,
+                        quality,
+                        restart,
+                        optimize,
+                        seed: 3,
+                        ..Sample::default()
+                    };
                     compare(&mut decoder, &mut random, &sample, 3);
                 }
             }

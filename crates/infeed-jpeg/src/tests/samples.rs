@@ -5,14 +5,14 @@ use turbojpeg_sys as tj;
 use crate::{Backend, Decoder, Error, Output, Region, Request, Scale, read_header};
 
 /// A small deterministic generator (xorshift), so that every failure can be repeated.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -20,12 +20,12 @@ impl Random {
     }
 
     /// A number in `0..limit`.
-    pub(super) fn below(&mut self, limit: u32) -> u32 {
+    pub(crate) fn below(&mut self, limit: u32) -> u32 {
         (self.next() % u64::from(limit)) as u32
     }
 }
 
-pub(super) const SUBSAMPLINGS: [i32; 7] = [
+pub(crate) const SUBSAMPLINGS: [i32; 7] = [
     tj::TJSAMP_TJSAMP_444,
     tj::TJSAMP_TJSAMP_422,
     tj::TJSAMP_TJSAMP_420,
@@ -34,25 +34,25 @@ pub(super) const SUBSAMPLINGS: [i32; 7] = [
     tj::TJSAMP_TJSAMP_441,
     tj::TJSAMP_TJSAMP_GRAY,
 ];
-pub(super) const SIZES: [(u32, u32); 9] =
+pub(crate) const SIZES: [(u32, u32); 9] =
     [(1, 1), (7, 5), (17, 33), (16, 16), (33, 17), (100, 75), (3, 129), (255, 64), (640, 481)];
 
 /// What to encode.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
-    pub(super) size: (u32, u32),
-    pub(super) subsampling: i32,
-    pub(super) quality: i32,
-    pub(super) progressive: bool,
-    pub(super) optimize: bool,
-    pub(super) arithmetic: bool,
+pub(crate) struct Sample {
+    pub(crate) size: (u32, u32),
+    pub(crate) subsampling: i32,
+    pub(crate) quality: i32,
+    pub(crate) progressive: bool,
+    pub(crate) optimize: bool,
+    pub(crate) arithmetic: bool,
     /// Restart interval in MCUs and in MCU rows; at most one of them is non-zero.
-    pub(super) restart: (i32, i32),
-    pub(super) cmyk: bool,
-    pub(super) rgb: bool,
+    pub(crate) restart: (i32, i32),
+    pub(crate) cmyk: bool,
+    pub(crate) rgb: bool,
     /// 0 is flat colour, 255 pure noise.
-    pub(super) noise: u8,
-    pub(super) seed: u64,
+    pub(crate) noise: u8,
+    pub(crate) seed: u64,
 }
 
 impl Default for Sample {
@@ -75,7 +75,7 @@ impl Default for Sample {
 
 impl Sample {
     /// Anything, mostly of the common kinds.
-    pub(super) fn random(random: &mut Random) -> Self {
+    pub(crate) fn random(random: &mut Random) -> Self {
         let noises = [0, 10, 40, 120, 255];
         Sample {
             size: (1 + random.below(200), 1 + random.below(150)),
@@ -92,7 +92,7 @@ impl Sample {
         }
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let (width, height) = self.size;
         let channels = if self.cmyk { 4 } else { 3 };
         let pixels = self.pixels(channels);
@@ -160,7 +160,7 @@ impl Sample {
 }
 
 /// Decodes with one backend into a buffer of exactly the needed size.
-pub(super) fn decode(decoder: &mut Decoder, bytes: &[u8], request: &Request) -> Result<Vec<u8>, Error> {
+pub(crate) fn decode(decoder: &mut Decoder, bytes: &[u8], request: &Request) -> Result<Vec<u8>, Error> {
     let header = read_header(bytes)?;
     let stride = request.region.width as usize * request.output.channels();
     let mut out = vec![0xA5; stride * request.region.height as usize];
@@ -169,7 +169,7 @@ pub(super) fn decode(decoder: &mut Decoder, bytes: &[u8], request: &Request) -> 
 }
 
 /// The full image by libjpeg-turbo.
-pub(super) fn full(bytes: &[u8], scale: Scale, output: Output) -> Result<Vec<u8>, Error> {
+pub(crate) fn full(bytes: &[u8], scale: Scale, output: Output) -> Result<Vec<u8>, Error> {
     let mut decoder = Decoder::new()?;
     decoder.set_backend(Backend::Turbo);
     let region = Region::whole(&read_header(bytes)?, scale);
@@ -177,13 +177,13 @@ pub(super) fn full(bytes: &[u8], scale: Scale, output: Output) -> Result<Vec<u8>
 }
 
 /// A random region of an image, from a single pixel to everything.
-pub(super) fn random_region(random: &mut Random, width: u32, height: u32) -> Region {
+pub(crate) fn random_region(random: &mut Random, width: u32, height: u32) -> Region {
     let (w, h) = (1 + random.below(width), 1 + random.below(height));
     Region { x: random.below(width - w + 1), y: random.below(height - h + 1), width: w, height: h }
 }
 
 /// The region cut out of a full image.
-pub(super) fn cut(full: &[u8], width: u32, channels: usize, region: &Region) -> Vec<u8> {
+pub(crate) fn cut(full: &[u8], width: u32, channels: usize, region: &Region) -> Vec<u8> {
     let pitch = width as usize * channels;
     let left = region.x as usize * channels;
     full.chunks_exact(pitch)

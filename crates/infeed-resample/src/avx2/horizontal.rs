@@ -9,7 +9,7 @@ use crate::plan::{GROUP, LOW_BITS, PRECISION, Plan, Split};
 ///
 /// # Safety
 ///
-/// The machine has AVX2. From each of `rows`, `plan.reach()` pixels of `channels` bytes and 16 bytes more can
+/// The machine has AVX2. From each of `rows`, `plan.reach` pixels of `channels` bytes and 16 bytes more can
 /// be read; to each of `outs`, a pixel per output of the plan and 16 bytes more can be written.
 #[target_feature(enable = "avx2")]
 pub(crate) unsafe fn horizontal(
@@ -22,11 +22,11 @@ pub(crate) unsafe fn horizontal(
     unsafe {
         match (channels, plan.most) {
             (1, _) => gray(plan, rows, outs),
-            (3, ..=2) => color::<3, 1>(plan, rows, outs),
-            (3, ..=4) => color::<3, 2>(plan, rows, outs),
+            (3, 0..=2) => color::<3, 1>(plan, rows, outs),
+            (3, 3..=4) => color::<3, 2>(plan, rows, outs),
             (3, _) => color::<3, 0>(plan, rows, outs),
-            (_, ..=2) => color::<4, 1>(plan, rows, outs),
-            (_, ..=4) => color::<4, 2>(plan, rows, outs),
+            (_, 0..=2) => color::<4, 1>(plan, rows, outs),
+            (_, 3..=4) => color::<4, 2>(plan, rows, outs),
             (..) => color::<4, 0>(plan, rows, outs),
         }
     }
@@ -67,24 +67,25 @@ unsafe fn color<const CHANNELS: usize, const PAIRS: usize>(
     let groups = plan.taps / GROUP;
     let count = plan.starts.len();
     for first in (0..count).step_by(4) {
-        let mut sums = [[_mm256_setzero_si256(); 4]; 2];
-        for i in 0..4 {
+        let mut sums = [[_mm256_setzero_si256(); 2]; 4];
+        for (i, sums) in sums.iter_mut().enumerate() {
             // The last four may be fewer; the rest then repeats the last one, into the padding.
             let index = (first + i).min(count - 1);
             // SAFETY: the plan has a start and `groups` splits per output, and `index` is below their number.
             let (start, split) = unsafe {
                 (*plan.starts.get_unchecked(index) as usize, plan.split.as_ptr().add(index * groups))
             };
-            for half in 0..2 {
+            for (half, sum) in sums.iter_mut().enumerate() {
                 // SAFETY: the start and the taps after it lie within the reach of the plan.
-                sums[half][i] = unsafe {
+                *sum = unsafe {
                     let upper = rows[half * 2].add(start * CHANNELS);
                     let lower = rows[half * 2 + 1].add(start * CHANNELS);
                     pixel::<CHANNELS, PAIRS>(upper, lower, split, groups, masks)
                 };
             }
         }
-        for (half, sums) in sums.iter().enumerate() {
+        for half in 0..2 {
+            let sums = sums.map(|sums| sums[half]);
             let words = [_mm256_packs_epi32(sums[0], sums[1]), _mm256_packs_epi32(sums[2], sums[3])];
             let bytes = _mm256_packus_epi16(words[0], words[1]);
             let bytes = if CHANNELS == 3 { _mm256_shuffle_epi8(bytes, compact) } else { bytes };
@@ -123,8 +124,8 @@ unsafe fn pixel<const CHANNELS: usize, const PAIRS: usize>(
             let lower = _mm_loadu_si128(lower.add(at).cast());
             (_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(upper), lower), &*split.add(group))
         };
-        for pair in 0..if PAIRS > 0 { PAIRS } else { 2 } {
-            let taps = _mm256_shuffle_epi8(source, masks[pair]);
+        for (pair, &mask) in masks.iter().enumerate().take(if PAIRS > 0 { PAIRS } else { 2 }) {
+            let taps = _mm256_shuffle_epi8(source, mask);
             high = _mm256_add_epi32(high, _mm256_madd_epi16(taps, two(&split.high, pair)));
             low = _mm256_add_epi32(low, _mm256_madd_epi16(taps, two(&split.low, pair)));
         }

@@ -26,8 +26,8 @@ pub(crate) unsafe fn vertical(
     // SAFETY: the contracts are the same.
     unsafe {
         match most {
-            ..=2 => filter::<1>(ring, rows, split, 1, columns, out),
-            ..=4 => filter::<2>(ring, rows, split, 2, columns, out),
+            0..=2 => filter::<1>(ring, rows, split, 1, columns, out),
+            3..=4 => filter::<2>(ring, rows, split, 2, columns, out),
             _ => filter::<0>(ring, rows, split, most.div_ceil(2), columns, out),
         }
     }

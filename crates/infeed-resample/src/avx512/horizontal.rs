@@ -10,7 +10,7 @@ use crate::plan::{GROUP, Plan};
 ///
 /// # Safety
 ///
-/// The machine has AVX-512 F, BW and VNNI. From each of `rows`, `plan.reach()` pixels of `channels` bytes and
+/// The machine has AVX-512 F, BW and VNNI. From each of `rows`, `plan.reach` pixels of `channels` bytes and
 /// 16 bytes more can be read; to each of `outs`, a pixel per output of the plan and 16 bytes more can be
 /// written.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -23,11 +23,11 @@ pub(crate) unsafe fn horizontal(
     // SAFETY: the contracts are the same.
     unsafe {
         match (channels, plan.most) {
-            (3, ..=2) => color::<3, 2>(plan, rows, outs),
-            (3, ..=4) => color::<3, 4>(plan, rows, outs),
+            (3, 0..=2) => color::<3, 2>(plan, rows, outs),
+            (3, 3..=4) => color::<3, 4>(plan, rows, outs),
             (3, _) => color::<3, 0>(plan, rows, outs),
-            (_, ..=2) => color::<4, 2>(plan, rows, outs),
-            (_, ..=4) => color::<4, 4>(plan, rows, outs),
+            (_, 0..=2) => color::<4, 2>(plan, rows, outs),
+            (_, 3..=4) => color::<4, 4>(plan, rows, outs),
             (..) => color::<4, 0>(plan, rows, outs),
         }
     }

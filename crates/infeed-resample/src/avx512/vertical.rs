@@ -31,8 +31,8 @@ pub(crate) unsafe fn vertical(
             unsafe { _mm512_loadu_si512(ring.add(rows[row] + column).cast()) }
         };
         let values = match most {
-            ..=2 => two_rows(load(0), load(1)).map(|taps| weigh_two(taps, &split[0])),
-            ..=4 => four_rows([load(0), load(1), load(2), load(3)]).map(|taps| weigh_four(taps, &digits[0])),
+            0..=2 => two_rows(load(0), load(1)).map(|taps| weigh_two(taps, &split[0])),
+            3..=4 => four_rows([load(0), load(1), load(2), load(3)]).map(|taps| weigh_four(taps, &digits[0])),
             _ => {
                 let mut sums = [Sums::new(); 4];
                 for (group, digits) in digits.iter().enumerate() {

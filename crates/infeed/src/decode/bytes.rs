@@ -4,12 +4,8 @@ use super::needs_encoded;
 use infeed_core::{Bytes, Decoder, Entry, FieldSpec, Result, Scratch, Value};
 
 /// The registry line.
-pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
-    name: "bytes",
-    about: "leaves the bytes as they are",
-    params: &[],
-    build: |_| Ok(Box::new(Raw)),
-};
+pub(super) static ENTRY: Entry<dyn Decoder> =
+    Entry { name: "bytes", about: "leaves the bytes as they are", params: &[], build: |_| Ok(Box::new(Raw)) };
 
 #[derive(Debug)]
 struct Raw;

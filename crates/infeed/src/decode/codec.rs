@@ -63,7 +63,9 @@ fn guess(bytes: &[u8]) -> Option<&'static str> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         // The cut may go through a character.
-        Err(e) if e.error_len().is_none() => std::str::from_utf8(&head[..e.valid_up_to()]).unwrap_or_default(),
+        Err(e) if e.error_len().is_none() => {
+            std::str::from_utf8(&head[..e.valid_up_to()]).unwrap_or_default()
+        }
         Err(_) => return None,
     };
     let text = text.trim_start_matches('\u{feff}').trim_start().to_ascii_lowercase();

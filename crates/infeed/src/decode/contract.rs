@@ -63,12 +63,29 @@ fn the_header_says_what_the_pixels_are() {
     for (codec, sample) in all() {
         let info = codec.codec.probe(&sample.bytes).unwrap();
         assert_eq!((info.width, info.height), sample.size, "{}", sample.name);
-        assert_eq!((info.channels, info.depth, info.orientation), (sample.channels, sample.depth, 1), "{}", sample.name);
+        assert_eq!(
+            (info.channels, info.depth, info.orientation),
+            (sample.channels, sample.depth, 1),
+            "{}",
+            sample.name
+        );
         for channels in CHANNELS {
             let (patch, data) = read(codec.codec, &sample.bytes, &full(&info, channels), &mut scratch);
             assert_eq!(patch.area, full(&info, channels).region, "{}", sample.name);
-            assert_eq!((patch.shrink, usize::from(patch.channels)), (1, pixel(&info, channels) / if channels == Channels::Stored { usize::from(info.depth / 8) } else { 1 }));
-            assert_eq!(data.len(), sample.size.0 as usize * sample.size.1 as usize * pixel(&info, channels), "{}", sample.name);
+            assert_eq!(
+                (patch.shrink, usize::from(patch.channels)),
+                (
+                    1,
+                    pixel(&info, channels)
+                        / if channels == Channels::Stored { usize::from(info.depth / 8) } else { 1 }
+                )
+            );
+            assert_eq!(
+                data.len(),
+                sample.size.0 as usize * sample.size.1 as usize * pixel(&info, channels),
+                "{}",
+                sample.name
+            );
             if let (Channels::Stored, Some(stored)) = (channels, &sample.stored) {
                 assert!(data == *stored, "{}", sample.name);
             }
@@ -85,18 +102,42 @@ fn a_region_is_a_cut_of_the_whole() {
         for channels in CHANNELS {
             let mut shrink = 1;
             while shrink <= info.shrinks {
-                let (patch, data) = read(codec.codec, &sample.bytes, &Want { shrink, ..full(&info, channels) }, &mut scratch);
+                let (patch, data) =
+                    read(codec.codec, &sample.bytes, &Want { shrink, ..full(&info, channels) }, &mut scratch);
                 for _ in 0..40 {
                     let (width, height) = (1 + random.below(info.width), 1 + random.below(info.height));
-                    let (x, y) = (random.below(info.width - width + 1), random.below(info.height - height + 1));
+                    let (x, y) =
+                        (random.below(info.width - width + 1), random.below(info.height - height + 1));
                     let region = Rect { x, y, width, height };
-                    let (part, pixels) = read(codec.codec, &sample.bytes, &Want { region, shrink, channels }, &mut scratch);
-                    assert_eq!((part.shrink, part.channels), (patch.shrink, patch.channels), "{}", sample.name);
-                    assert!(part.area.x * shrink <= x && part.area.y * shrink <= y, "{} {region:?}", sample.name);
-                    assert!((part.area.x + part.area.width) * shrink >= x + width, "{} {region:?}", sample.name);
-                    assert!((part.area.y + part.area.height) * shrink >= y + height, "{} {region:?}", sample.name);
+                    let (part, pixels) =
+                        read(codec.codec, &sample.bytes, &Want { region, shrink, channels }, &mut scratch);
+                    assert_eq!(
+                        (part.shrink, part.channels),
+                        (patch.shrink, patch.channels),
+                        "{}",
+                        sample.name
+                    );
+                    assert!(
+                        part.area.x * shrink <= x && part.area.y * shrink <= y,
+                        "{} {region:?}",
+                        sample.name
+                    );
+                    assert!(
+                        (part.area.x + part.area.width) * shrink >= x + width,
+                        "{} {region:?}",
+                        sample.name
+                    );
+                    assert!(
+                        (part.area.y + part.area.height) * shrink >= y + height,
+                        "{} {region:?}",
+                        sample.name
+                    );
                     let expected = cut(&data, patch.area.width, pixel(&info, channels), part.area);
-                    assert!(pixels == expected, "{}: {region:?} of shrink {shrink}, {channels:?}", sample.name);
+                    assert!(
+                        pixels == expected,
+                        "{}: {region:?} of shrink {shrink}, {channels:?}",
+                        sample.name
+                    );
                 }
                 shrink *= 2;
             }
@@ -111,7 +152,8 @@ fn gray_is_the_luma_of_rgb() {
         let info = codec.codec.probe(&sample.bytes).unwrap();
         let (_, rgb) = read(codec.codec, &sample.bytes, &full(&info, Channels::Rgb), &mut scratch);
         let (_, gray) = read(codec.codec, &sample.bytes, &full(&info, Channels::Gray), &mut scratch);
-        let off: Vec<u8> = rgb.chunks_exact(3).zip(&gray).map(|(p, g)| luma(p[0], p[1], p[2]).abs_diff(*g)).collect();
+        let off: Vec<u8> =
+            rgb.chunks_exact(3).zip(&gray).map(|(p, g)| luma(p[0], p[1], p[2]).abs_diff(*g)).collect();
         // A JPEG's luma plane is not its RGB's luma: colours outside RGB were clipped on the way.
         let clipped = if codec.name == "jpeg" { off.iter().filter(|d| **d > 1).count() * 4 } else { 0 };
         assert!(clipped <= off.len(), "{}", sample.name);

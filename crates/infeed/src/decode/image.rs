@@ -6,8 +6,8 @@ use super::{
     pixels::{channel_count, whole},
 };
 use infeed_core::{
-    Args, Bytes, Channels, Decoder, Dim, Dtype, Entry, Error, FieldSpec, Image, ImageInfo, Param, Result, Scratch,
-    Tensor, Value, Want,
+    Args, Bytes, Channels, Decoder, Dim, Dtype, Entry, Error, FieldSpec, Image, ImageInfo, Param, Result,
+    Scratch, Tensor, Value, Want,
 };
 
 /// Red, green, blue.
@@ -29,7 +29,7 @@ pub(super) static GRAY: Entry<dyn Decoder> = Entry {
 /// As stored.
 pub(super) static STORED: Entry<dyn Decoder> = Entry {
     name: "stored",
-    about: "an image with the channels its file has, alpha included; 16-bit images become u16 arrays",
+    about: "an image with the channels its file has: gray, RGB or RGBA; 16-bit images become u16 arrays",
     params: PARAMS,
     build: |args| build("stored", Channels::Stored, args),
 };
@@ -45,7 +45,7 @@ const PARAMS: &[Param] = &[
         name: "orientation",
         python: "bool",
         default: Some("false"),
-        about: "turn the image as its EXIF orientation says",
+        about: "turn the image as its EXIF orientation says: Pillow's ImageOps.exif_transpose",
     },
     Param {
         // The size at which Pillow raises DecompressionBombError.

@@ -49,15 +49,8 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
 ];
 
 /// Every image format, the most common first since they are tried in this order.
-pub static CODECS: &[Codec] = &[
-    jpeg::CODEC,
-    png::CODEC,
-    webp::CODEC,
-    other::TIFF,
-    other::BMP,
-    other::GIF,
-    other::PNM,
-];
+pub static CODECS: &[Codec] =
+    &[jpeg::CODEC, png::CODEC, webp::CODEC, other::TIFF, other::BMP, other::GIF, other::PNM];
 
 /// Refuses a field that something has decoded already.
 fn needs_encoded(name: &str, field: &FieldSpec) -> Result<()> {

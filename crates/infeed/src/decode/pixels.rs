@@ -34,7 +34,8 @@ pub(super) fn whole(info: &ImageInfo) -> Rect {
 /// Checks that the wanted region is a part of the image, so that codecs may rely on it.
 pub(super) fn check_region(info: &ImageInfo, want: &Want) -> Result<()> {
     let Rect { x, y, width, height } = want.region;
-    let inside = |start: u32, len: u32, full: u32| len > 0 && u64::from(start) + u64::from(len) <= u64::from(full);
+    let inside =
+        |start: u32, len: u32, full: u32| len > 0 && u64::from(start) + u64::from(len) <= u64::from(full);
     if inside(x, width, info.width) && inside(y, height, info.height) {
         return Ok(());
     }
@@ -50,6 +51,12 @@ pub(super) fn channel_count(info: &ImageInfo, channels: Channels) -> u8 {
         Channels::Gray => 1,
         Channels::Stored => info.channels,
     }
+}
+
+/// Channels that a file's own kind of pixel comes to when asked for as stored. Images have 1, 3 or 4 channels, so
+/// gray with alpha becomes RGBA. 16-bit images are arrays and keep what they have.
+pub(super) fn stored_channels(channels: u8, wide: bool) -> u8 {
+    if channels == 2 && !wide { 4 } else { channels }
 }
 
 /// Luminance with Pillow's integer weights.
@@ -75,7 +82,7 @@ impl Decoded<'_> {
         match channels {
             Channels::Rgb => 3,
             Channels::Gray => 1,
-            Channels::Stored => usize::from(self.channels) << u8::from(self.wide),
+            Channels::Stored => usize::from(stored_channels(self.channels, self.wide)) << u8::from(self.wide),
         }
     }
 
@@ -85,13 +92,18 @@ impl Decoded<'_> {
         let from = usize::from(self.channels) << u8::from(self.wide);
         let to = self.pixel(channels);
         let row = region.width as usize * to;
-        let same = to == from && !self.wide;
+        let same = to == from && (!self.wide || channels == Channels::Stored);
         for (y, out) in out.chunks_exact_mut(row).take(region.height as usize).enumerate() {
             let start = ((region.y as usize + y) * self.width as usize + region.x as usize) * from;
             let row = &self.data[start..start + region.width as usize * from];
             match (channels, self.wide) {
-                (Channels::Stored, _) => out.copy_from_slice(row),
                 _ if same => out.copy_from_slice(row),
+                // Only gray with alpha differs from its stored form.
+                (Channels::Stored, _) => {
+                    for (out, p) in out.chunks_exact_mut(4).zip(row.chunks_exact(from)) {
+                        out.copy_from_slice(&[p[0], p[0], p[0], p[1]]);
+                    }
+                }
                 (Channels::Rgb, false) => rgb(row, from, usize::from(self.channels), |s| s[0], 1, out),
                 (Channels::Gray, false) => gray(row, from, usize::from(self.channels), |s| s[0], 1, out),
                 (Channels::Rgb, true) => rgb(row, from, usize::from(self.channels), high, 2, out),

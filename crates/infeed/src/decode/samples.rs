@@ -60,7 +60,12 @@ pub(super) fn of(codec: &str) -> Vec<Sample> {
         let wide = color.bytes_per_pixel() > color.channel_count();
         let data = picture(size.0, size.1, u32::from(color.bytes_per_pixel()));
         let bytes = encode(format, color.into(), size, &data);
-        made(name, bytes, size, color.channel_count(), if wide { 16 } else { 8 }, Some(data))
+        let (channels, stored) = match color {
+            // Gray with alpha comes out as RGBA.
+            ColorType::La8 => (4, data.chunks(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()),
+            _ => (color.channel_count(), data),
+        };
+        made(name, bytes, size, channels, if wide { 16 } else { 8 }, Some(stored))
     };
     match codec {
         "jpeg" => vec![
@@ -112,7 +117,14 @@ pub(super) fn of(codec: &str) -> Vec<Sample> {
             let data: Vec<u8> = (0..30 * 20u8 as u32)
                 .flat_map(|i| [(i % 7 * 30) as u8, (i % 5 * 40) as u8, (i % 3 * 90) as u8, 255])
                 .collect();
-            vec![made("rgba", encode(ImageFormat::Gif, ExtendedColorType::Rgba8, (30, 20), &data), (30, 20), 4, 8, Some(data))]
+            vec![made(
+                "rgba",
+                encode(ImageFormat::Gif, ExtendedColorType::Rgba8, (30, 20), &data),
+                (30, 20),
+                4,
+                8,
+                Some(data),
+            )]
         }
         "pnm" => {
             let gray = picture(9, 5, 1);
@@ -120,12 +132,23 @@ pub(super) fn of(codec: &str) -> Vec<Sample> {
             vec![
                 encoded("ppm", ImageFormat::Pnm, ColorType::Rgb8, (37, 23)),
                 encoded("pgm", ImageFormat::Pnm, ColorType::L8, (37, 23)),
-                made("text", format!("P2\n# a comment\n9 5\n255\n{}\n", text.join(" ")).into(), (9, 5), 1, 8, Some(gray)),
+                made("gray and alpha", GRAY_ALPHA.to_vec(), (2, 1), 4, 8, Some(vec![1, 1, 1, 2, 3, 3, 3, 4])),
+                made(
+                    "text",
+                    format!("P2\n# a comment\n9 5\n255\n{}\n", text.join(" ")).into(),
+                    (9, 5),
+                    1,
+                    8,
+                    Some(gray),
+                ),
             ]
         }
         other => unreachable!("no samples of {other}: every codec needs some"),
     }
 }
+
+const GRAY_ALPHA: &[u8] =
+    b"P7\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\x01\x02\x03\x04";
 
 /// Every sample of every format.
 pub(super) fn all() -> impl Iterator<Item = (&'static super::Codec, Sample)> {

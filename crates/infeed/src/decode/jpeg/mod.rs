@@ -83,9 +83,9 @@ fn explain(cause: Cause) -> Error {
     match cause {
         Cause::NotJpeg => Error::sample("not a JPEG: it does not start with the marker FF D8"),
         Cause::Truncated => Error::sample("JPEG ends early: the file is truncated"),
-        Cause::TooLarge { width, height } => {
-            Error::sample(format!("JPEG claims {width}x{height} pixels, more than any decoder takes: max_pixels cannot help"))
-        }
+        Cause::TooLarge { width, height } => Error::sample(format!(
+            "JPEG claims {width}x{height} pixels, more than any decoder takes: max_pixels cannot help"
+        )),
         Cause::BadRequest(what) => Error::Internal { what: format!("JPEG: {what}") },
         other => Error::sample(other.to_string()),
     }

@@ -8,12 +8,8 @@ use serde::de::IgnoredAny;
 mod tests;
 
 /// The registry line.
-pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
-    name: "json",
-    about: "JSON, checked to be valid",
-    params: &[],
-    build: |_| Ok(Box::new(Json)),
-};
+pub(super) static ENTRY: Entry<dyn Decoder> =
+    Entry { name: "json", about: "JSON, checked to be valid", params: &[], build: |_| Ok(Box::new(Json)) };
 
 #[derive(Debug)]
 struct Json;

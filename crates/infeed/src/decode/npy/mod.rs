@@ -61,7 +61,10 @@ impl Npy {
         }
         let fits = |wanted: &Vec<Dim>| {
             wanted.len() == header.shape.len()
-                && wanted.iter().zip(&header.shape).all(|(w, n)| matches!(w, Dim::Any) || *w == Dim::Fixed(*n))
+                && wanted
+                    .iter()
+                    .zip(&header.shape)
+                    .all(|(w, n)| matches!(w, Dim::Any) || *w == Dim::Fixed(*n))
         };
         match &self.shape {
             Some(wanted) if !fits(wanted) => {

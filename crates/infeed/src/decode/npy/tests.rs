@@ -113,7 +113,10 @@ fn what_is_no_array_is_refused_in_plain_words() {
     assert!(message(&plain("<c8", false, "(1,)", &[0; 8])).contains("complex"));
     assert!(message(&plain("<U3", false, "(1,)", &[0; 12])).contains("text"));
     assert!(message(&plain("|V2", false, "(1,)", &[0; 2])).contains("raw records"));
-    assert!(message(&plain("<f4", false, "(2,)", &[0; 7])).contains("ends early: f32[2] has 8 bytes, the file only 7"));
+    assert!(
+        message(&plain("<f4", false, "(2,)", &[0; 7]))
+            .contains("ends early: f32[2] has 8 bytes, the file only 7")
+    );
     assert!(message(&plain("<f4", false, "(2,)", &[0; 9])).contains("followed by 1 more"));
     assert!(message(&plain("<f4", false, "(9223372036854775807, 9)", &[])).contains("impossible shape"));
     assert!(message(&plain("<f4", false, "(99999999999999999999,)", &[])).contains("cannot be read"));

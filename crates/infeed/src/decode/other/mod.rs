@@ -4,7 +4,7 @@
 
 use super::{
     Codec,
-    pixels::{Decoded, byte_count, channel_count, check_region, room},
+    pixels::{Decoded, byte_count, channel_count, check_region, room, stored_channels},
 };
 use image::{
     ColorType, ExtendedColorType, ImageDecoder, ImageError, Limits,
@@ -76,6 +76,7 @@ impl ImageCodec for Other {
         let (width, height) = decoder.dimensions();
         let (channels, wide) = self.kind(&*decoder)?;
         let orientation = decoder.orientation().map_err(|e| self.explain(e))?.to_exif();
+        let channels = stored_channels(channels, wide);
         Ok(ImageInfo { width, height, channels, depth: if wide { 16 } else { 8 }, orientation, shrinks: 1 })
     }
 
@@ -103,6 +104,10 @@ impl ImageCodec for Other {
         let out =
             room(into, byte_count(want.region.width, want.region.height, decoded.pixel(want.channels))?)?;
         decoded.write(want.region, want.channels, out);
+        // One giant must not be remembered by every thread for the rest of the run.
+        if len as u64 > WORKING_MEMORY {
+            *data = Vec::new();
+        }
         Ok(Patch { shrink: 1, area: want.region, channels: channel_count(info, want.channels) })
     }
 }
@@ -131,8 +136,9 @@ impl Other {
 
     /// Channels, and whether samples have 16 bits.
     fn kind(&self, decoder: &dyn ImageDecoder) -> Result<(u8, bool)> {
-        let unsupported =
-            |what: &str| Error::sample(format!("unsupported {}: {what}; convert it to 8- or 16-bit RGB", self.name()));
+        let unsupported = |what: &str| {
+            Error::sample(format!("unsupported {}: {what}; convert it to 8- or 16-bit RGB", self.name()))
+        };
         // The crate would convert ink to RGB by a formula of its own.
         if matches!(decoder.original_color_type(), ExtendedColorType::Cmyk8 | ExtendedColorType::Cmyk16) {
             return Err(unsupported("CMYK colours"));
@@ -160,9 +166,12 @@ impl Other {
                 format!("{name} needs far more memory than its size allows: it is damaged or hostile")
             }
             ImageError::Unsupported(e) => match e.kind() {
-                UnsupportedErrorKind::Color(color) => {
-                    format!("unsupported {name}: colours of the kind {color:?}; convert it to 8- or 16-bit RGB")
+                UnsupportedErrorKind::Color(ExtendedColorType::Unknown(bits)) => {
+                    format!(
+                        "unsupported {name}: {bits}-bit pixels of an unusual kind; convert it to 8- or 16-bit RGB"
+                    )
                 }
+                UnsupportedErrorKind::GenericFeature(what) => format!("unsupported {name}: {what}"),
                 _ => format!("unsupported {name}: {e}"),
             },
             // The outer error only repeats the format's name.

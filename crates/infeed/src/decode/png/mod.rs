@@ -2,7 +2,7 @@
 
 use super::{
     Codec, exif,
-    pixels::{byte_count, channel_count, check_region, room, whole},
+    pixels::{byte_count, channel_count, check_region, room, stored_channels, whole},
 };
 use infeed_core::{Channels, Error, ImageCodec, ImageInfo, Patch, Result, Scratch, Want};
 use infeed_png::{Decoder, Error as Cause, Output, read_header, stored_format};
@@ -35,7 +35,7 @@ impl ImageCodec for Png {
         Ok(ImageInfo {
             width: header.width,
             height: header.height,
-            channels: channels as u8,
+            channels: stored_channels(channels as u8, sample == 2),
             depth: 8 * sample as u8,
             orientation: orientation(bytes),
             shrinks: 1,
@@ -56,7 +56,10 @@ impl ImageCodec for Png {
         let (output, sample) = match want.channels {
             Channels::Rgb => (Output::Rgb, 1),
             Channels::Gray => (Output::Gray, 1),
-            Channels::Stored => (Output::AsStored, stored_format(&header).1),
+            Channels::Stored => match stored_format(&header) {
+                (2, 1) => (Output::Rgba, 1),
+                (_, sample) => (Output::AsStored, sample),
+            },
         };
         let pixel = usize::from(channels) * sample;
         // Rows depend on the rows above them and the stream cannot be entered midway, so everything is decoded

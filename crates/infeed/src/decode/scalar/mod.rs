@@ -37,8 +37,12 @@ impl Decoder for Int {
         let value: i64 = text.parse().map_err(|e: std::num::ParseIntError| {
             let shown = preview(bytes);
             Error::sample(match e.kind() {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => format!("{shown} does not fit in i64"),
-                _ if text.parse::<f64>().is_ok() => format!("{shown} is not a whole number: use the decoder `float`"),
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                    format!("{shown} does not fit in i64")
+                }
+                _ if text.parse::<f64>().is_ok() => {
+                    format!("{shown} is not a whole number: use the decoder `float`")
+                }
                 _ => format!("{shown} is not a whole number"),
             })
         })?;

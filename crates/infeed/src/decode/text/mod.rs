@@ -7,12 +7,8 @@ use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Valu
 mod tests;
 
 /// The registry line.
-pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
-    name: "text",
-    about: "UTF-8 text, checked",
-    params: &[],
-    build: |_| Ok(Box::new(Text)),
-};
+pub(super) static ENTRY: Entry<dyn Decoder> =
+    Entry { name: "text", about: "UTF-8 text, checked", params: &[], build: |_| Ok(Box::new(Text)) };
 
 #[derive(Debug)]
 struct Text;
@@ -32,6 +28,9 @@ impl Decoder for Text {
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();
-        Error::sample(format!("not UTF-8: the bytes {} at offset {at} are no character", preview(&bytes[at..])))
+        Error::sample(format!(
+            "not UTF-8: the bytes {} at offset {at} are no character",
+            preview(&bytes[at..])
+        ))
     })
 }

@@ -74,13 +74,15 @@ pub(super) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> 
 /// Whether a block is a header: its sum is written in it. Some old tars added up signed bytes.
 pub(super) fn checksum_holds(block: &[u8]) -> bool {
     let Some(written) = octal(&block[148..156]) else { return false };
-    let around = || block[..148].iter().chain(&block[156..512]);
-    let spaces = 8 * u64::from(b' ');
-    let unsigned = spaces + around().map(|b| u64::from(*b)).sum::<u64>();
-    written == unsigned || {
-        let signed = spaces as i64 + around().map(|b| i64::from(*b as i8)).sum::<i64>();
-        u64::try_from(signed) == Ok(written)
-    }
+    // The field of the sum counts as spaces. Adding up the whole block and taking the field out again keeps the loop
+    // free of gaps, which makes it several times as quick; it runs once for every member of a data set.
+    let spaces = 8 * i64::from(b' ');
+    let unsigned = |bytes: &[u8]| i64::from(bytes.iter().map(|b| u32::from(*b)).sum::<u32>());
+    let signed = |bytes: &[u8]| bytes.iter().map(|b| i64::from(*b as i8)).sum::<i64>();
+    let (all, field) = (&block[..512], &block[148..156]);
+    i64::try_from(written).is_ok_and(|written| {
+        written == unsigned(all) - unsigned(field) + spaces || written == signed(all) - signed(field) + spaces
+    })
 }
 
 /// Bytes up to the first zero.

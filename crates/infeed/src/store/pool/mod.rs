@@ -12,7 +12,7 @@ use bytes::Bytes;
 use std::{
     ops::{Deref, DerefMut},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -31,6 +31,9 @@ const CLASSES: usize = 17 * STEPS + 1;
 pub struct Pool {
     /// The last one in is the first one out: it is the likeliest to be in the processor's cache still.
     classes: [Mutex<Vec<Box<[u8]>>>; CLASSES],
+    /// When each class was last used, by a clock that ticks with every buffer given back.
+    used: [AtomicUsize; CLASSES],
+    clock: AtomicUsize,
     kept: AtomicUsize,
     limit: usize,
 }
@@ -40,6 +43,8 @@ impl Pool {
     pub fn new(limit: usize) -> Arc<Pool> {
         Arc::new(Pool {
             classes: std::array::from_fn(|_| Mutex::new(Vec::new())),
+            used: std::array::from_fn(|_| AtomicUsize::new(0)),
+            clock: AtomicUsize::new(0),
             kept: AtomicUsize::new(0),
             limit,
         })
@@ -55,7 +60,7 @@ impl Pool {
         let Some(class) = class_of(len) else {
             return PoolBuffer { room: vec![0; len].into_boxed_slice(), len, home: None };
         };
-        let old = self.classes[class].lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let old = self.lock(class).pop();
         let room = match old {
             Some(room) => {
                 self.kept.fetch_sub(room.len(), Ordering::Relaxed);
@@ -69,11 +74,28 @@ impl Pool {
     /// Takes a buffer back, or lets it go when enough are kept.
     fn give(&self, class: usize, room: Box<[u8]>) {
         let size = room.len();
-        if self.kept.fetch_add(size, Ordering::Relaxed) + size > self.limit {
-            self.kept.fetch_sub(size, Ordering::Relaxed);
-            return;
+        self.used[class].store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let mut kept = self.kept.fetch_add(size, Ordering::Relaxed) + size;
+        while kept > self.limit {
+            // Sizes that were wanted once (a shard read whole, an index) must not crowd out the size of the rows.
+            let Some(freed) = self.evict(class) else {
+                self.kept.fetch_sub(size, Ordering::Relaxed);
+                return;
+            };
+            kept = self.kept.fetch_sub(freed, Ordering::Relaxed) - freed;
         }
-        self.classes[class].lock().unwrap_or_else(PoisonError::into_inner).push(room);
+        self.lock(class).push(room);
+    }
+
+    /// Lets go of a buffer of the class that has not been used for longest, other than `spared`.
+    fn evict(&self, spared: usize) -> Option<usize> {
+        let mut others: Vec<usize> = (0..CLASSES).filter(|class| *class != spared).collect();
+        others.sort_unstable_by_key(|class| self.used[*class].load(Ordering::Relaxed));
+        others.into_iter().find_map(|class| self.lock(class).pop()).map(|room| room.len())
+    }
+
+    fn lock(&self, class: usize) -> MutexGuard<'_, Vec<Box<[u8]>>> {
+        self.classes[class].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -34,6 +34,17 @@ fn no_more_is_kept_than_allowed() {
 }
 
 #[test]
+fn sizes_in_use_push_out_old_ones() {
+    let pool = Pool::new(20_000);
+    drop([pool.take(8192), pool.take(8192)]);
+    let three: Vec<_> = (0..3).map(|_| pool.take(5000)).collect();
+    drop(three);
+    assert_eq!(pool.kept(), 3 * 5120);
+    drop(pool.take(30_000));
+    assert_eq!(pool.kept(), 0);
+}
+
+#[test]
 fn tiny_and_huge_buffers_are_not_kept() {
     let pool = Pool::new(usize::MAX);
     drop(pool.take(0).freeze());

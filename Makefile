@@ -1,0 +1,95 @@
+# One entry for everything. `make help` lists the targets.
+#
+# On a developer's machine build outputs stay in the checkout (target, .venv). With CI set they live in a cache folder
+# under the user's home, so that a fresh clone rebuilds little; nothing relies on what is left there.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+INFEED_CACHE ?= $(HOME)/.cache/infeed
+ifdef CI
+export CARGO_TARGET_DIR ?= $(INFEED_CACHE)/target
+VENV ?= $(INFEED_CACHE)/venv
+else
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+VENV ?= $(CURDIR)/.venv
+endif
+PYTHON ?= python3
+BIN := $(VENV)/bin
+# cmake from pip, where the system has none, is found here.
+export PATH := $(BIN):$(PATH)
+WHEELS := $(CARGO_TARGET_DIR)/wheels
+CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
+
+.PHONY: help tools demo venv develop test test-rust test-python check bench fmt lint doc stubs golden example clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+tools:  # nasm and cmake, which libjpeg-turbo needs to be built with SIMD
+	@scripts/tools.sh "$(VENV)" "$(PYTHON)"
+
+demo: tools  ## build infeed, make a small data set, load it, show rate, waits and verdict
+	cargo build --release -q -p infeed-cli
+	@"$(CARGO_TARGET_DIR)/release/infeed" demo
+
+$(BIN)/python:
+	$(PYTHON) -m venv "$(VENV)"
+
+# Installed anew when the list changes, not when make feels like it.
+$(VENV)/.stamp: requirements-dev.txt | $(BIN)/python
+	"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+venv: $(VENV)/.stamp  # the test environment
+
+develop: tools venv  ## build the Python package and install it into the virtual environment
+	rm -rf "$(WHEELS)"
+	"$(BIN)/maturin" build --release -q --interpreter "$(BIN)/python" --out "$(WHEELS)"
+	"$(BIN)/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/infeed-*.whl
+
+test: lint test-rust example test-python  ## lint, build and pass every test
+
+test-rust: tools
+	cargo $(CARGO_TEST) --workspace --exclude infeed-python
+	cargo test -q --doc --workspace --exclude infeed-python
+
+example: tools
+	cargo run -q -p infeed-testkit --example train
+
+test-python: develop
+	"$(BIN)/python" -m pytest -q
+	"$(BIN)/python" -m mypy
+	"$(BIN)/python" -m mypy.stubtest infeed --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases
+
+check: test  ## everything in test, and the slow checks: docs without warnings, licences
+	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny check licenses bans; else echo "cargo-deny is not installed: licences not checked"; fi
+
+bench: develop  ## measure infeed and its peers side by side
+	"$(BIN)/python" benches/run.py $(BENCH)
+
+fmt: venv  ## format everything
+	cargo fmt --all
+	"$(BIN)/ruff" format -q python tests benches examples
+	"$(BIN)/ruff" check -q --fix python tests benches examples
+
+lint: tools venv  ## formatting, clippy, ruff
+	cargo fmt --all --check
+	cargo clippy -q --workspace --all-targets -- -D warnings
+	"$(BIN)/ruff" format -q --check python tests benches examples
+	"$(BIN)/ruff" check -q python tests benches examples
+
+doc:  ## build the Rust documentation
+	cargo doc --no-deps --workspace --exclude infeed-python
+
+stubs: develop  ## generate the type stubs of infeed.transforms from the registry
+	"$(BIN)/python" scripts/stubs.py
+
+golden:  ## make the golden files anew (needs Pillow in the environment)
+	"$(BIN)/python" crates/infeed-resample/golden/make.py
+	"$(BIN)/python" crates/infeed-png/golden/make.py
+
+clean:  ## remove build outputs
+	cargo clean -q
+	rm -rf "$(VENV)"

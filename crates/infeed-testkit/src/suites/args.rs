@@ -1,0 +1,27 @@
+//! Arguments to try a plug-in with, from nothing but its parameters.
+
+use infeed_core::Param;
+use serde_json::{Map, Value as Json, json};
+
+/// A value for every argument that must be given; the others keep their defaults.
+pub(super) fn for_params(params: &[Param]) -> Map<String, Json> {
+    params.iter().filter(|p| p.default.is_none()).map(|p| (p.name.to_owned(), value(p))).collect()
+}
+
+/// Known names first, since a Python type says little about what makes sense.
+fn value(param: &Param) -> Json {
+    match param.name {
+        "mean" => json!([0.5, 0.4, 0.3]),
+        "std" => json!([0.2, 0.3, 0.4]),
+        "dtype" => json!("f32"),
+        "size" => json!([9, 13]),
+        _ => match param.python {
+            python if python.starts_with("int") => json!(2),
+            python if python.starts_with("float") => json!(0.5),
+            "bool" => json!(false),
+            python if python.starts_with("Sequence[int]") => json!([1, 2]),
+            python if python.starts_with("Sequence") => json!([0.5]),
+            _ => json!("x"),
+        },
+    }
+}

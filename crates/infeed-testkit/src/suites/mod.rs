@@ -1,0 +1,59 @@
+//! What every line of the registry tables must hold to, seen from outside the crate.
+//!
+//! Each suite gives the list of faults it found, so that one run of a test names all of them; an empty list is a pass.
+//! A new plug-in needs no line here: what it can be tried with follows from its parameters.
+
+mod args;
+mod codecs;
+mod decoders;
+mod tables;
+mod transforms;
+
+pub use codecs::codecs;
+pub use decoders::decoders;
+pub use tables::tables;
+pub use transforms::transforms;
+
+use infeed_core::{Entry, Error};
+use serde_json::{Map, Value as Json};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Every suite.
+pub fn all() -> Vec<String> {
+    [tables(), codecs(), decoders(), transforms()].concat()
+}
+
+/// Runs one check; a panic is a fault as well.
+fn guarded<T>(
+    faults: &mut Vec<String>,
+    what: &str,
+    check: impl FnOnce() -> Result<T, String>,
+) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(check)) {
+        Ok(Ok(value)) => return Some(value),
+        Ok(Err(fault)) => faults.push(format!("{what}: {fault}")),
+        Err(_) => faults.push(format!("{what}: it panicked")),
+    }
+    None
+}
+
+/// What holds for building anything: defaults are enough or the missing argument is named, and slips are refused.
+fn building<T: ?Sized>(entry: &Entry<T>) -> Result<(), String> {
+    let required = entry.params.iter().find(|p| p.default.is_none());
+    match (entry.make(&Map::new()), required) {
+        (Ok(_), None) => {}
+        (Err(e), None) => return Err(format!("does not build with its defaults: {e}")),
+        (Ok(_), Some(p)) => return Err(format!("builds without its argument `{}`", p.name)),
+        (Err(e), Some(p)) if !e.to_string().contains(p.name) => {
+            return Err(format!("the error does not name the missing argument `{}`: {e}", p.name));
+        }
+        (Err(_), Some(_)) => {}
+    }
+    let mut given = args::for_params(entry.params);
+    given.insert("no_such_argument".to_owned(), Json::Null);
+    match entry.make(&given) {
+        Err(Error::Argument { what }) if what.contains("no_such_argument") => Ok(()),
+        Err(e) => Err(format!("an unknown argument gives another error: {e}")),
+        Ok(_) => Err("takes an argument that it does not have".to_owned()),
+    }
+}

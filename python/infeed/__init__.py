@@ -1,0 +1,43 @@
+"""infeed keeps accelerators fed: it turns shards of training data into batches, fast.
+
+>>> import infeed
+>>> from infeed import transforms as T
+>>> train = (
+...     infeed.open("imagenet/train-{000000..000127}.tar")
+...     .shuffle(seed=17)
+...     .decode(jpg="rgb", cls="int")
+...     .map(T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize(mean, std), on="jpg")
+...     .batch(256, drop_last=True)
+... )
+>>> for batch in train.to_torch():
+...     batch["jpg"], batch["cls"]
+
+A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
+"""
+
+from . import transforms
+from ._core import __version__, usable_cpus
+from .errors import FormatError, PlanError, SampleError, TooManyBadSamples
+from .loader import Batch, Loader, Stats
+from .pipeline import Pipeline, files, folder, manifest, open, tar
+from .writer import ShardWriter
+
+__all__ = [
+    "Batch",
+    "FormatError",
+    "Loader",
+    "Pipeline",
+    "PlanError",
+    "SampleError",
+    "ShardWriter",
+    "Stats",
+    "TooManyBadSamples",
+    "__version__",
+    "files",
+    "folder",
+    "manifest",
+    "open",
+    "tar",
+    "transforms",
+    "usable_cpus",
+]

@@ -1,0 +1,41 @@
+"""Errors that have no Python builtin. Missing paths are ``FileNotFoundError``, bad arguments ``ValueError``."""
+
+
+class PlanError(ValueError):
+    """The pipeline cannot work: found while it is planned, before anything is read."""
+
+
+class FormatError(ValueError):
+    """A shard whose bytes do not follow its format."""
+
+    def __init__(self, message: str, shard: str = "", offset: int = 0) -> None:
+        super().__init__(message)
+        self.shard = shard
+        self.offset = offset
+
+
+class SampleError(RuntimeError):
+    """A sample that could not be made."""
+
+    def __init__(
+        self,
+        message: str,
+        shard: str = "",
+        row: int | None = None,
+        key: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.shard = shard
+        self.row = row
+        self.key = key
+        self.field = field
+
+
+class TooManyBadSamples(RuntimeError):
+    """More bad samples than ``error_limit`` allows."""
+
+    def __init__(self, message: str, count: int = 0, limit: int = 0) -> None:
+        super().__init__(message)
+        self.count = count
+        self.limit = limit

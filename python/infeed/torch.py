@@ -1,0 +1,41 @@
+"""The PyTorch door: batches as tensors that share the batch's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+from .loader import Loader
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - depends on the environment
+    raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
+
+
+class TorchLoader(Loader):
+    """A :class:`~infeed.loader.Loader` whose arrays are tensors. Nothing is copied."""
+
+    def _array(self, array: _core.Array, dtype: str) -> Any:
+        if array.readonly:
+            # torch has no read-only tensors. These bytes are shared with neighbours in the shard, so a write through a
+            # view would spoil other samples: copy.
+            return torch.frombuffer(bytearray(array), dtype=_DTYPES[dtype]).reshape(array.shape)
+        return torch.from_dlpack(array)
+
+
+_DTYPES = {
+    "bool": torch.bool,
+    "u8": torch.uint8,
+    "i8": torch.int8,
+    "u16": torch.uint16,
+    "i16": torch.int16,
+    "u32": torch.uint32,
+    "i32": torch.int32,
+    "u64": torch.uint64,
+    "i64": torch.int64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+}

@@ -1,0 +1,82 @@
+"""Transforms, with the names and parameters of ``torchvision.transforms.v2``.
+
+They are descriptions: the work is done by the loader's threads, fused with decoding. ``infeed list transforms`` shows
+every parameter. The classes are made from the loader's own table, so this module knows whatever the loader knows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _core
+
+
+class Transform:
+    """A transform by name and arguments."""
+
+    name: str = ""
+    _params: tuple[dict[str, Any], ...] = ()
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        names = [p["name"] for p in self._params]
+        if len(values) > len(names):
+            raise TypeError(f"{self.name} takes at most {len(names)} arguments, got {len(values)}")
+        args = dict(zip(names, values, strict=False))
+        for key, value in named.items():
+            if key in args:
+                raise TypeError(f"{self.name} got two values for {key!r}")
+            if key not in names:
+                raise TypeError(f"{self.name} has no argument {key!r}; it takes {', '.join(names) or 'none'}")
+            args[key] = value
+        missing = [p["name"] for p in self._params if p["required"] and p["name"] not in args]
+        if missing:
+            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+        self.args = {key: _plain(value) for key, value in args.items()}
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.args.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transform) and (self.name, self.args) == (other.name, other.args)
+
+    def __hash__(self) -> int:
+        return hash((self.name, json.dumps(self.args, sort_keys=True)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make, (self.name, self.args)
+
+
+def _make(name: str, args: dict[str, Any]) -> Transform:
+    made: Transform = globals()[name](**args)
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """Whatever users write, as JSON: tuples, NumPy and torch scalars, arrays and dtypes, enums of torchvision."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "value") and isinstance(value.value, str):  # torchvision's InterpolationMode
+        return value.value
+    if isinstance(value, type):  # numpy.float32
+        return value.__name__
+    return str(value)  # numpy.dtype, torch.dtype
+
+
+def _classes() -> dict[str, type[Transform]]:
+    out = {}
+    for entry in json.loads(_core.entries("transforms")):
+        lines = [entry["about"], ""]
+        lines += [f"* ``{p['name']}``: {p['about']}" for p in entry["params"]]
+        body = {"name": entry["name"], "_params": tuple(entry["params"]), "__doc__": "\n".join(lines), "__module__": __name__}
+        out[entry["name"]] = type(entry["name"], (Transform,), body)
+    return out
+
+
+_made = _classes()
+globals().update(_made)
+__all__ = ["Transform", *_made]  # noqa: PLE0604
