@@ -36,7 +36,7 @@ Record = tuple[bytes, int]
 
 
 def once(path: Path, make: Callable[[Path], None]) -> Path:
-    """Run `make(temporary path)` unless `path` is there already. A broken-off run leaves nothing behind that counts."""
+    """Run `make(temporary path)` unless `path` is there. A broken-off run leaves nothing that counts."""
     if not path.exists():
         part = path.with_name(path.name + ".part")
         if part.is_dir():
@@ -89,7 +89,9 @@ def write_source(out: Path, name: str, folder: str, extension: str, items: list[
     def tars(part: Path) -> None:
         part.mkdir(parents=True)
         for k in range(count):
-            numbered = [(f"{i:08d}", *items[i]) for i in range(k * len(items) // count, (k + 1) * len(items) // count)]
+            numbered = [
+                (f"{i:08d}", *items[i]) for i in range(k * len(items) // count, (k + 1) * len(items) // count)
+            ]
             write_tar(part / f"train-{k:06d}.tar", extension, numbered)
 
     def tree(part: Path) -> None:
@@ -110,7 +112,7 @@ def photographs(images: Path | None) -> list[bytes]:
 
 
 def synthesise(count: int, side: int = 450) -> list[bytes]:
-    """JPEGs about as hard to decode as photographs of that size: smooth shapes, edges and grain, about 110 KB."""
+    """JPEGs about as large as photographs of that size: smooth shapes, edges and grain, about 100 KB."""
     import numpy as np
     from PIL import Image
 

@@ -1,7 +1,7 @@
 """Virtual environments for the peers, made on demand and kept.
 
-Peers whose requirements agree share one environment. Where they do not, an environment may `extend` another: it
-sees the packages of its base (so that torch is installed once) and its own ones first.
+Peers whose requirements agree share one environment. Where they do not, an environment may `extend`
+another: it sees the packages of its base (so that torch is installed once) and its own ones first.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def ensure(name: str, *, install: bool = True) -> Path:
         call([str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip"], failed)
         call([str(python), "-m", "pip", "install", "--quiet", *env.requirements], failed)
     except subprocess.CalledProcessError as error:
-        raise NotInstalled(f"{' '.join(error.cmd[1:5])} failed, see {failed}: {last_error(failed)}") from error
+        raise NotInstalled(
+            f"{' '.join(error.cmd[1:5])} failed, see {failed}: {last_error(failed)}"
+        ) from error
     failed.unlink(missing_ok=True)
     note.write_text(stamp(env))
     return python

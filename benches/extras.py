@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from runs import HERE, Failed, call
@@ -15,12 +16,21 @@ EPOCHS, QUICK_EPOCHS = 20, 5
 
 def run(python: Path, what: str, data: Path, threads: int, *more: str) -> dict[str, object]:
     """One measurement in a fresh process."""
-    command = [str(python), str(HERE / "infeed_extra.py"), what, "--data", str(data), "--threads", str(threads), *more]
+    command = [
+        str(python),
+        str(HERE / "infeed_extra.py"),
+        what,
+        "--data",
+        str(data),
+        "--threads",
+        str(threads),
+        *more,
+    ]
     return call(command, 300)
 
 
 def first_batches(python: Path, data: Path, threads: int) -> dict[str, object]:
-    """Time to the first batch in a folder never seen before, then again: the second time an index may be saved."""
+    """Time to the first batch in a folder never seen before, then again with a saved index."""
     folder = Path(tempfile.mkdtemp(prefix="first-", dir=data.parent))
     try:
         (folder / "photos").mkdir()
@@ -43,7 +53,7 @@ def measure(python: Path, data: Path, threads: int, *, quick: bool) -> dict[str,
     """All of them; one that fails is named and the others go on."""
     found: dict[str, object] = {}
     epochs = QUICK_EPOCHS if quick else EPOCHS
-    steps = {
+    steps: dict[str, Callable[[], dict[str, object]]] = {
         "first": lambda: first_batches(python, data, threads),
         "memory": lambda: run(python, "memory", data, threads, "--epochs", str(epochs)),
         "python": lambda: run(python, "python", data, threads),

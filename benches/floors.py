@@ -1,4 +1,4 @@
-"""Floors measured in the same run as the loaders: bare libjpeg-turbo and plain copying, from the crate in `floor/`."""
+"""Floors measured in the same run: bare libjpeg-turbo and plain copying, by the crate in `floor/`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ HERE = Path(__file__).resolve().parent
 def build() -> Path:
     """The floor program, compiled if need be."""
     target = envs.cache() / "floor"
-    command = ["nice", "cargo", "build", "--release", "--quiet", "--manifest-path", str(HERE / "floor" / "Cargo.toml")]
+    command = [
+        "nice",
+        "cargo",
+        "build",
+        "--release",
+        "--quiet",
+        "--manifest-path",
+        str(HERE / "floor" / "Cargo.toml"),
+    ]
     subprocess.run(command, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(target)})
     return target / "release" / "floor"
 

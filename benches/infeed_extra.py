@@ -22,7 +22,7 @@ STARTED = time.perf_counter()
 
 
 def first(task: Task) -> dict[str, float]:
-    """From nothing to the first batch. run.py calls this twice in a new folder: no index is there the first time."""
+    """From nothing to the first batch. Called in a new folder first, where no index can be."""
     import infeed_runner
 
     imported = time.perf_counter()
@@ -33,7 +33,7 @@ def first(task: Task) -> dict[str, float]:
 
 
 def memory(task: Task, *, epochs: int) -> dict[str, float]:
-    """Resident memory after each epoch. Growth is counted from the second one: the first still fills pools."""
+    """Resident memory after each epoch; growth counts from the second one: the first fills pools."""
     import infeed_runner
 
     loader = infeed_runner.loader(task)
@@ -44,14 +44,18 @@ def memory(task: Task, *, epochs: int) -> dict[str, float]:
         gc.collect()
         resident.append(measure.memory_mb("VmRSS"))
     base, last = statistics.median(resident[1:4]), statistics.median(resident[-3:])
-    return {"peak_mb": measure.memory_mb("VmHWM"), "rss_mb": last, "growth_percent": 100 * (last - base) / base}
+    return {
+        "peak_mb": measure.memory_mb("VmHWM"),
+        "rss_mb": last,
+        "growth_percent": 100 * (last - base) / base,
+    }
 
 
 def python(task: Task, *, rounds: int = 60, calls: int = 2) -> dict[str, float]:
     """Microseconds per `next()` for a dictionary of two fields.
 
-    The pause lets the prefetch fill up, so that the few calls after it never wait for work; a round that did wait
-    all the same (a neighbour took the processor) shows as an outlier and the median ignores it.
+    The pause lets the prefetch fill up, so that the few calls after it never wait for work; a round that
+    did wait all the same (a neighbour took the processor) shows as an outlier and the median ignores it.
     """
     import infeed
 
@@ -74,7 +78,9 @@ def python(task: Task, *, rounds: int = 60, calls: int = 2) -> dict[str, float]:
 
 def main() -> None:
     """Run one measurement."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("first", "memory", "python"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)

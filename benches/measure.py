@@ -46,7 +46,7 @@ def describe(images: Any) -> str:
 
 
 def take(batches: Iterator[Batch]) -> Batch:
-    """The next batch. A loader that swallows its own errors just ends early, which must not pass for a result."""
+    """The next batch. A loader that swallows its errors just ends early, which must not pass for a result."""
     for batch in batches:
         return batch
     raise RuntimeError("the epoch ended within its first batches")
@@ -140,7 +140,7 @@ def memory_mb(key: str, pid: int | str = "self") -> float:
 
 
 def tree_peak_mb() -> float:
-    """Peak resident memory of this process plus its workers. Pages they share are counted once per process."""
+    """Peak resident memory of this process plus its workers; shared pages count once per process."""
     return memory_mb("VmHWM") + sum(memory_mb("VmHWM", pid) for pid in children())
 
 
@@ -151,6 +151,8 @@ def pick_cpus(threads: int) -> list[int]:
     second: list[int] = []
     for cpu in allowed:
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        leader = siblings.read_text().replace("-", ",").split(",")[0].strip() if siblings.exists() else str(cpu)
+        leader = (
+            siblings.read_text().replace("-", ",").split(",")[0].strip() if siblings.exists() else str(cpu)
+        )
         (first if leader == str(cpu) or int(leader) not in allowed else second).append(cpu)
     return (first + second)[:threads]

@@ -1,6 +1,6 @@
 """From what was measured to the tables: pure functions, so a report can be made again from a JSON file.
 
-    python report.py FILE.json
+python report.py FILE.json
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def remarks(found: Found) -> list[str]:
     others = sorted(line["others"] for line in found["runs"])
     if others:
         middle = others[len(others) // 2]
-        lines.append(f"- other programs kept {middle:.2f} CPUs busy in the middle run, {others[-1]:.2f} in the worst")
+        lines.append(
+            f"- other programs kept {middle:.2f} CPUs busy in the middle run, {others[-1]:.2f} in the worst"
+        )
         if middle > BUSY:
             lines.append("- THE MACHINE WAS BUSY: do not quote these numbers, run again when it is quiet")
     return lines
@@ -159,8 +161,8 @@ def markdown(found: Found) -> str:
         [
             f"- {m['cpu']}, {m['cpus']} CPUs, {m['memory_gb']} GB; {m['system']}; Python {m['python']}",
             f"- commit {m['commit']}, {m['date']}",
-            f"- {s['threads']} threads, pinned; best of {s['rounds']} rounds of {s['repeat']} x {s['seconds']:g} s",
-            f"- {d['samples']} samples from {d['distinct']} {d['images']}, {d['mean_bytes'] / 1e3:.0f} KB on average",
+            f"- {s['threads']} threads, pinned; best of {s['rounds']} x {s['repeat']} x {s['seconds']:g} s",
+            f"- {d['samples']} samples, {d['distinct']} {d['images']}, mean {d['mean_bytes'] / 1e3:.0f} KB",
         ],
         remarks(found),
     ]

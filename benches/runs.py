@@ -22,9 +22,14 @@ class Failed(Exception):
 
 
 def call(command: list[str], timeout: float) -> dict[str, object]:
-    """Run a command in a process group of its own and return the JSON line it ends with ({} if it prints none)."""
+    """Run a command in a process group of its own; the JSON line it ends with, {} if there is none."""
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
     )
     try:
         out, err = process.communicate(timeout=timeout)
@@ -70,8 +75,10 @@ def worker(
 
 
 def find_images(chosen: Path | None) -> Path | None:
-    """The folder of photographs: named, from INFEED_BENCH_IMAGES, or one beside the checkout; None: make some up."""
-    named = chosen or (Path(os.environ["INFEED_BENCH_IMAGES"]) if "INFEED_BENCH_IMAGES" in os.environ else None)
+    """The photographs: named, from INFEED_BENCH_IMAGES, or beside the checkout; None: make some up."""
+    named = chosen or (
+        Path(os.environ["INFEED_BENCH_IMAGES"]) if "INFEED_BENCH_IMAGES" in os.environ else None
+    )
     if named:
         if not named.is_dir():
             raise SystemExit(f"{named} is not a folder")

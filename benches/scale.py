@@ -2,8 +2,8 @@
 
     python benches/scale.py DATA [--threads 1,2,4,8,16] [--seconds 4] [--rounds 3]
 
-DATA is a folder made by data.py (or by run.py, which prints where it keeps it). Each measurement runs in a process
-of its own, pinned to as many processors as it has threads; thread counts take turns within a round.
+DATA is a folder made by data.py (or by run.py, which prints where it keeps it). Each measurement runs
+in a process of its own, pinned to as many processors as it has threads; counts take turns in a round.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def rate(data: Path, threads: int, seconds: float, work: str) -> float:
 
 def main() -> None:
     """Measure and print one Markdown table and one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("--threads", default="1,2,4,8,16")
     parser.add_argument("--seconds", type=float, default=4.0)

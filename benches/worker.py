@@ -2,8 +2,8 @@
 
     python worker.py PEER --work train --data DIR [--threads 2] [--seconds 4] [--repeat 1] [--prepare]
 
-Started by run.py with the interpreter of the peer's environment. Nothing heavy is imported before the process is
-pinned, because libraries size their thread pools when they are imported.
+Started by run.py with the interpreter of the peer's environment. Nothing heavy is imported before
+the process is pinned, because libraries size their thread pools when they are imported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from works import WORKS, Task
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("peer", choices=[INFEED.name, *PEERS])
     parser.add_argument("--work", choices=list(WORKS), required=True)
     parser.add_argument("--data", type=Path, required=True)

@@ -53,7 +53,7 @@ class Task:
     work: str
     data: Path
     threads: int
-    #: Which image decoder a loader that brings none of its own should use: "pil", "io" (torchvision.io), "cv2".
+    #: Image decoder for a loader that brings none of its own: "pil", "io" (torchvision.io), "cv2".
     decoder: str = "pil"
 
     @property

@@ -47,7 +47,13 @@ PEERS: dict[str, Peer] = {
             "torch DataLoader, class folders, torchvision.io",
         ),
         Peer(
-            "torch-cv2", "torch_loader", "torch", "torch", ("small",), "cv2", "torch DataLoader, class folders, OpenCV"
+            "torch-cv2",
+            "torch_loader",
+            "torch",
+            "torch",
+            ("small",),
+            "cv2",
+            "torch DataLoader, class folders, OpenCV",
         ),
         Peer("webdataset", "webdataset_loader", "torch", "webdataset", note="tar shards, PIL"),
         Peer("hf", "hf_datasets", "torch", "datasets", note="Parquet, map-style, torch DataLoader, PIL"),
@@ -62,7 +68,13 @@ PEERS: dict[str, Peer] = {
             ("train", "train_u8"),
             note="files; centre crop and resize only: it has no random crop and no flip",
         ),
-        Peer("spdl", "spdl_loader", "spdl", "spdl", note="files, FFmpeg decoder and filters; swscale's bilinear"),
+        Peer(
+            "spdl",
+            "spdl_loader",
+            "spdl",
+            "spdl",
+            note="files, FFmpeg decoder and filters; swscale's bilinear",
+        ),
         Peer(
             "tfdata",
             "tf_data",
@@ -70,7 +82,13 @@ PEERS: dict[str, Peer] = {
             "tensorflow-cpu",
             note="TFRecord, fused decode-and-crop; its resize is not antialiased",
         ),
-        Peer("dali", "dali_loader", "dali", "nvidia-dali-cuda120", note="files, CPU operators, fused decode-and-crop"),
+        Peer(
+            "dali",
+            "dali_loader",
+            "dali",
+            "nvidia-dali-cuda120",
+            note="files, CPU operators, fused decode-and-crop",
+        ),
         Peer(
             "ffcv",
             "ffcv_loader",

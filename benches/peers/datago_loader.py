@@ -1,4 +1,4 @@
-"""datago: Rust threads that read, decode and bring files to one size. It always decodes, and has no augmentation."""
+"""datago: Rust threads that read, decode and resize files. It always decodes and has no augmentation."""
 
 from __future__ import annotations
 

@@ -65,7 +65,10 @@ def steps(task: Task) -> list[Any]:
     if task.encoded:
         return [BytesDecoder()]
     if task.random:
-        first = [RandomResizedCropRGBImageDecoder((CROP, CROP), scale=AREA, ratio=ASPECT), RandomHorizontalFlip()]
+        first = [
+            RandomResizedCropRGBImageDecoder((CROP, CROP), scale=AREA, ratio=ASPECT),
+            RandomHorizontalFlip(),
+        ]
     else:
         first = [CenterCropRGBImageDecoder((CROP, CROP), ratio=CROP / RESIZE)]
     if not task.normalised:

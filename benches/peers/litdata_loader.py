@@ -1,4 +1,4 @@
-"""litdata: chunks of encoded bytes written by `optimize`, its own StreamingDataLoader with worker processes."""
+"""litdata: chunks of encoded bytes, its own StreamingDataLoader with worker processes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,11 @@ def epochs(task: Task) -> Epochs:
     def epoch() -> Iterator[Batch]:
         return iter(
             litdata.StreamingDataLoader(
-                Dataset(task), batch_size=task.batch, num_workers=task.threads, collate_fn=collate, drop_last=True
+                Dataset(task),
+                batch_size=task.batch,
+                num_workers=task.threads,
+                collate_fn=collate,
+                drop_last=True,
             )
         )
 

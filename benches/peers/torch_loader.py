@@ -15,7 +15,7 @@ RAW_PASSES = 8
 
 
 def epochs(task: Task) -> Epochs:
-    """A fresh DataLoader per epoch, as in a training script without persistent workers; starting up is not timed."""
+    """A fresh DataLoader per epoch; starting its workers is not timed."""
     root = task.data / ("smallfolder" if task.work == "small" else "folder")
     folder = ImageFolder(root, loader=lambda path: Path(path).read_bytes(), transform=Loader(task))
     if task.encoded:

@@ -7,7 +7,7 @@
 //! each thread is pinned to a processor of its own where the system allows it.
 
 use std::{
-    ffi::{c_int, c_void},
+    ffi::c_int,
     fs, io,
     path::Path,
     sync::{
@@ -149,7 +149,8 @@ impl Decoder {
                 self.pixels.resize(width * height * 3, 0);
             }
             let rgb = tj::TJPF_TJPF_RGB as c_int;
-            tj::tj3Decompress8(self.handle, file.as_ptr(), file.len() as _, self.pixels.as_mut_ptr(), 0, rgb) == 0
+            tj::tj3Decompress8(self.handle, file.as_ptr(), file.len() as _, self.pixels.as_mut_ptr(), 0, rgb)
+                == 0
         }
     }
 }
@@ -157,7 +158,7 @@ impl Decoder {
 impl Drop for Decoder {
     fn drop(&mut self) {
         // SAFETY: the handle came from `tj3Init` and is not used again.
-        unsafe { tj::tj3Destroy(self.handle as *mut c_void) };
+        unsafe { tj::tj3Destroy(self.handle) };
     }
 }
 

@@ -6,6 +6,9 @@ use crate::header::{Color, Header};
 use crate::markers::{APP0, DHT, DQT, DRI, SOS, Segments};
 use crate::request::Scale;
 
+/// Files below this many bytes do not pay for new Huffman tables.
+const SMALL: usize = 3000;
+
 /// The table sets of a decoder, kept from file to file: most files use the same ones.
 pub(super) struct Tables {
     pub(super) dc: [Table; 4],
@@ -109,7 +112,7 @@ pub(super) fn read(bytes: &[u8], header: &Header, scale: Scale, tables: &mut Tab
         match segment.code {
             0xC0 | 0xC1 if start_of_frame.is_none() => start_of_frame = Some(payload),
             DQT => read_steps(payload, tables, &mut defined)?,
-            DHT => read_huffman(payload, tables, &mut defined)?,
+            DHT => read_huffman(payload, bytes.len() < SMALL, tables, &mut defined)?,
             DRI => interval = usize::from(u16::from_be_bytes(payload.try_into().ok()?)),
             SOS if !segments.garbage => {
                 let mut components = read_components(start_of_frame?, payload, &defined)?;
@@ -142,7 +145,7 @@ fn read_steps(mut payload: &[u8], tables: &mut Tables, defined: &mut Defined) ->
     payload.is_empty().then_some(())
 }
 
-fn read_huffman(mut payload: &[u8], tables: &mut Tables, defined: &mut Defined) -> Option<()> {
+fn read_huffman(mut payload: &[u8], small: bool, tables: &mut Tables, defined: &mut Defined) -> Option<()> {
     while let Some((&kind, rest)) = payload.split_first() {
         let symbols: usize = rest.get(..16)?.iter().map(|&count| usize::from(count)).sum();
         let (definition, rest) = rest.split_at_checked(16 + symbols)?;
@@ -152,7 +155,7 @@ fn read_huffman(mut payload: &[u8], tables: &mut Tables, defined: &mut Defined) 
             1 => (tables.ac.get_mut(slot)?, &mut defined.ac),
             _ => return None,
         };
-        table.define(definition)?;
+        table.define(definition, small)?;
         defined[slot] = true;
         payload = rest;
     }

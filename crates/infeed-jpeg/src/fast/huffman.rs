@@ -87,6 +87,8 @@ impl Class {
 pub(super) struct Table {
     /// Counts and symbols as the file states them, to recognise the same table in the next file.
     definition: Vec<u8>,
+    /// The last definition that was not worth building.
+    passed: Vec<u8>,
     class: Class,
     entries: Box<[Entry; 1 << TABLE_BITS]>,
     /// For every length above [`TABLE_BITS`]: one past the last code, aligned to 16 bits, and what to add to
@@ -104,6 +106,7 @@ impl Table {
     pub(super) fn new(class: Class) -> Self {
         Table {
             definition: Vec::new(),
+            passed: Vec::new(),
             class,
             entries: Box::new([Entry::default(); 1 << TABLE_BITS]),
             limits: [0; 17],
@@ -114,10 +117,17 @@ impl Table {
         }
     }
 
-    /// Takes a definition (sixteen counts, then the symbols). `None` if it is not one for 8-bit files.
-    pub(super) fn define(&mut self, definition: &[u8]) -> Option<()> {
+    /// Takes a definition (sixteen counts, then the symbols). `None` if it is not one for 8-bit files, or if
+    /// it is new and the file is so small that libjpeg-turbo, with its smaller tables, is done sooner. The
+    /// second small file in a row with the same definition suggests that more will come.
+    pub(super) fn define(&mut self, definition: &[u8], small: bool) -> Option<()> {
         if self.definition == definition {
             return Some(());
+        }
+        if small && self.passed != definition {
+            self.passed.clear();
+            self.passed.extend_from_slice(definition);
+            return None;
         }
         self.definition.clear();
         self.skips = None;

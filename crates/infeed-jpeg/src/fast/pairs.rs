@@ -7,7 +7,7 @@
 use super::huffman::{END_OF_BLOCK, Entry, TABLE_BITS};
 
 /// How many bits index the table.
-pub(super) const PAIR_BITS: u32 = 11;
+pub(super) const PAIR_BITS: u32 = 10;
 
 /// One or two decoded coefficients.
 ///
@@ -25,23 +25,26 @@ pub(super) const PAIR_BITS: u32 = 11;
 pub(super) struct Pair(u64);
 
 impl Pair {
-    fn new(first: Symbol, second: Option<Symbol>) -> Self {
-        let both = match second {
-            Some(second) => Symbol {
-                bits: first.bits + second.bits,
-                advance: first.advance + second.advance,
-                value: second.value,
-            },
-            None => first,
-        };
-        Pair(
-            u64::from(both.bits)
-                | u64::from(first.advance) << 8
-                | u64::from(both.advance) << 16
-                | u64::from(first.bits) << 24
-                | u64::from(first.value as u16) << 32
-                | u64::from(both.value as u16) << 48,
-        )
+    /// A coefficient on its own; nothing if its value is not wholly inside the index.
+    fn single(entry: Entry, index: usize) -> Self {
+        if entry.total() == 0 || entry.total() > PAIR_BITS {
+            return Pair(0);
+        }
+        let (bits, advance) = (u64::from(entry.total()), u64::from(entry.advance()));
+        let value = u64::from(entry.value((index as u64) << (64 - PAIR_BITS)) as u16);
+        Pair(bits | advance << 8 | advance << 16 | bits << 24 | value << 32 | value << 48)
+    }
+
+    /// This coefficient followed by another one, if both are inside the index together.
+    fn then(self, next: Pair) -> Self {
+        let bits = self.total() + next.total();
+        let ends = u32::from(self.advance()) >= END_OF_BLOCK;
+        if next.total() == 0 || u32::from(bits) > PAIR_BITS || ends {
+            return self;
+        }
+        let advance = u64::from(self.advance()) + u64::from(next.advance());
+        const FIRST: u64 = 0x0000_FFFF_FF00_FF00;
+        Pair((self.0 & FIRST) | u64::from(bits) | advance << 16 | (next.0 & 0xFFFF << 48))
     }
 
     /// The entry as a number whose low byte is the bits to take.
@@ -81,14 +84,6 @@ impl Pair {
     }
 }
 
-/// A symbol with its extra bits.
-#[derive(Clone, Copy)]
-struct Symbol {
-    bits: u32,
-    advance: u32,
-    value: i16,
-}
-
 /// The lookup table.
 pub(super) struct PairTable {
     entries: [Pair; 1 << PAIR_BITS],
@@ -100,23 +95,19 @@ impl PairTable {
     }
 
     /// Fills the table from that of single symbols.
-    pub(super) fn build(&mut self, single: &[Entry; 1 << TABLE_BITS]) {
-        // What starts at some bit of the index only depends on the bits from there on, with zeros behind.
-        let symbol = |bits: u32, available: u32| {
-            let entry = single[(bits >> (PAIR_BITS - TABLE_BITS)) as usize];
-            let fits = entry.total() != 0 && entry.total() <= available;
-            let value = entry.value(u64::from(bits) << (64 - PAIR_BITS)) as i16;
-            fits.then_some(Symbol { bits: entry.total(), advance: entry.advance(), value })
-        };
+    ///
+    /// Many files bring tables of their own, and small files are decoded in the time that it takes to fill a
+    /// few tables, so this has to be quick: all single coefficients first, then each with the one behind it.
+    pub(super) fn build(&mut self, symbols: &[Entry; 1 << TABLE_BITS]) {
+        let mut singles = [Pair(0); 1 << PAIR_BITS];
+        for (index, single) in singles.iter_mut().enumerate() {
+            *single = Pair::single(symbols[index >> (PAIR_BITS - TABLE_BITS)], index);
+        }
         for (index, out) in self.entries.iter_mut().enumerate() {
-            *out = match symbol(index as u32, PAIR_BITS) {
-                None => Pair(0),
-                Some(first) if first.advance >= END_OF_BLOCK => Pair::new(first, None),
-                Some(first) => {
-                    let rest = (index << first.bits) & ((1 << PAIR_BITS) - 1);
-                    Pair::new(first, symbol(rest as u32, PAIR_BITS - first.bits))
-                }
-            };
+            let first = singles[index];
+            // With zeros behind the index, the next coefficient may be mistaken, but then it does not fit.
+            let rest = (index << first.total()) & ((1 << PAIR_BITS) - 1);
+            *out = first.then(singles[rest]);
         }
     }
 

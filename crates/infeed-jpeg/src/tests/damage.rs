@@ -68,7 +68,7 @@ fn mutations_never_panic_and_backends_agree() {
     let mut turbo = Decoder::new().unwrap();
     turbo.set_backend(Backend::Turbo);
     let mut decoded = 0;
-    for round in 0..60 {
+    for round in 0..1200 {
         let mut sample = Sample::random(&mut random);
         sample.size = (1 + random.below(160), 1 + random.below(120));
         let file = sample.encode();

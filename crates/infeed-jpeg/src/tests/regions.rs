@@ -124,3 +124,9 @@ fn impossible_requests_are_refused() {
     let request = Request { scale: Scale::Full, region: whole, output: Output::Rgb };
     assert!(decoder.decode(&other, &header, &request, &mut out, 291).is_err());
 }
+
+#[test]
+fn a_decoder_can_move_to_another_thread() {
+    fn movable<T: Send>(_: &T) {}
+    movable(&Decoder::new().unwrap());
+}

@@ -127,7 +127,7 @@ fn huge_images_are_refused_by_their_header() {
     lies.push(("jpeg", jpeg));
     let mut webp = samples::of("webp")[0].bytes.clone();
     let at = webp.windows(4).position(|w| w == b"VP8L").unwrap();
-    webp[at + 9..at + 12].copy_from_slice(&[0xff, 0xff, 0xff]);
+    webp[at + 9..at + 13].copy_from_slice(&[0xff, 0xff, 0xff, 0x0f]);
     lies.push(("webp", webp));
     lies.push(("png", super::png::tests::huge()));
     assert_eq!(lies.len(), CODECS.len());

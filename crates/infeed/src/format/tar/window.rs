@@ -8,8 +8,8 @@ use super::header::BLOCK;
 use bytes::Bytes;
 use infeed_core::{Result, Shard, Store, StoreExt};
 
-/// One read when members are small.
-const LARGE: u64 = 1 << 20;
+/// One read when members are small: what is parsed next should still be in the processor's cache.
+const LARGE: u64 = 256 << 10;
 /// One read when members are large: room for a header with PAX records, a small field, and the header after it.
 const SMALL: u64 = 4 << 10;
 /// Average distance above which skipping beats reading. Measured: out of the page cache a small read costs as much

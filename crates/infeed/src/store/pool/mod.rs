@@ -74,6 +74,9 @@ impl Pool {
     /// Takes a buffer back, or lets it go when enough are kept.
     fn give(&self, class: usize, room: Box<[u8]>) {
         let size = room.len();
+        if size > self.limit {
+            return;
+        }
         self.used[class].store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut kept = self.kept.fetch_add(size, Ordering::Relaxed) + size;
         while kept > self.limit {
