@@ -88,7 +88,7 @@ class Loader:
         self._core = _core.Loader(plan, epoch=epoch, **self._options)
         self._length = plan.batches(0)
         self._tuple = plan.tuple
-        self._fields = [(name, kind, dtype) for name, kind, dtype in plan.fields]
+        self._kinds = {name: kind for name, kind, _ in plan.fields}
         self._runs: list[_core.Run] = []
 
     def __len__(self) -> int:
@@ -120,26 +120,25 @@ class Loader:
 
     def _hand_out(self, batch: _core.Batch) -> Any:
         if self._tuple is not None:
-            kinds = {name: (kind, dtype) for name, kind, dtype in self._fields}
-            return tuple(self._convert(batch.column(name), *kinds[name]) for name in self._tuple)
+            return tuple(self._convert(batch.column(name), self._kinds[name]) for name in self._tuple)
         out = Batch()
         out._core = batch
-        for name, kind, dtype in self._fields:
-            out[name] = self._convert(batch.column(name), kind, dtype)
+        for name, kind in self._kinds.items():
+            out[name] = self._convert(batch.column(name), kind)
         return out
 
-    def _convert(self, column: Any, kind: str, dtype: str) -> Any:
+    def _convert(self, column: Any, kind: str) -> Any:
         if isinstance(column, list):
             if kind == "json":
                 return [None if item is None else json.loads(item) for item in column]
             if kind == "text":
                 return column
-            return [None if item is None else self._array(item, dtype) for item in column]
-        return self._array(column, dtype)
+            return [None if item is None else self._array(item) for item in column]
+        return self._array(column)
 
-    def _array(self, array: _core.Array, dtype: str) -> Any:
+    def _array(self, array: _core.Array) -> Any:
         out = np.asarray(array)
-        return out.view(_bfloat16()) if dtype == "bf16" else out
+        return out.view(_bfloat16()) if array.dtype == "bf16" else out
 
     def stats(self) -> Stats:
         """Rates, waits, the stage that holds the loader back, and the bad samples so far."""

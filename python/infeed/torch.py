@@ -16,11 +16,11 @@ except ImportError as error:  # pragma: no cover - depends on the environment
 class TorchLoader(Loader):
     """A :class:`~infeed.loader.Loader` whose arrays are tensors. Nothing is copied."""
 
-    def _array(self, array: _core.Array, dtype: str) -> Any:
+    def _array(self, array: _core.Array) -> Any:
         if array.readonly:
             # torch has no read-only tensors. These bytes are shared with neighbours in the shard, so a write through a
             # view would spoil other samples: copy.
-            return torch.frombuffer(bytearray(array), dtype=_DTYPES[dtype]).reshape(array.shape)
+            return torch.frombuffer(bytearray(array), dtype=_DTYPES[array.dtype]).reshape(array.shape)
         return torch.from_dlpack(array)
 
 

@@ -1,6 +1,78 @@
-//! The `infeed` command.
+//! The `infeed` command as a library: the binary and the Python package both call [`run`].
+//!
+//! One file per subcommand. Each gives a [`Report`]: the same findings as text and as JSON. Printing happens in one
+//! place, so that `--json` is one object on stdout and nothing else, whatever the subcommand does.
 
-/// Runs the command line.
-pub fn run(_args: Vec<String>) -> i32 {
-    2
+mod args;
+mod bench;
+mod content;
+mod demo;
+mod fault;
+mod human;
+mod inspect;
+mod interrupt;
+mod list;
+mod measure;
+mod memory;
+mod output;
+mod pipeline;
+mod progress;
+mod report;
+mod table;
+
+pub use interrupt::interrupt;
+
+use args::{Cli, Command};
+use clap::{Parser, error::ErrorKind};
+use fault::Fault;
+use report::Report;
+
+/// Runs the command line; `args` come without the program's name. Gives the exit code: 0 for success, 1 when the data
+/// or the pipeline is at fault, 2 for wrong usage, 130 when interrupted. Never ends the process.
+pub fn run(args: Vec<String>) -> i32 {
+    // Known before the arguments are understood, because even that can fail.
+    let json = args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
+    match dispatch(args) {
+        Ok(Outcome::Text(text)) => {
+            output::text(&text);
+            0
+        }
+        Ok(Outcome::Report(report)) if json => {
+            output::json(&report.json);
+            0
+        }
+        Ok(Outcome::Report(report)) => {
+            output::text(&report.text);
+            0
+        }
+        Err(fault) => {
+            output::error(&fault, json);
+            fault.code()
+        }
+    }
+}
+
+/// What there is to print.
+enum Outcome {
+    /// Help or version.
+    Text(String),
+    /// What a subcommand found.
+    Report(Report),
+}
+
+fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
+    let cli = match Cli::try_parse_from(std::iter::once("infeed".to_owned()).chain(args)) {
+        Ok(cli) => cli,
+        Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            return Ok(Outcome::Text(e.to_string()));
+        }
+        Err(e) => return Err(Fault::usage(&e)),
+    };
+    match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::List(args) => list::run(&args),
+    }
+    .map(Outcome::Report)
 }

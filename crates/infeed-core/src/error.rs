@@ -18,6 +18,13 @@ pub struct At {
     pub field: Option<String>,
 }
 
+impl At {
+    /// The place with a colon, or nothing while it is not known.
+    fn lead(&self) -> String {
+        if *self == At::default() { String::new() } else { format!("{self}: ") }
+    }
+}
+
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "shard `{}`", self.shard)?;
@@ -67,7 +74,7 @@ pub enum Error {
         what: String,
     },
     /// A sample that could not be made.
-    #[error("{at}: {what}")]
+    #[error("{}{what}", at.lead())]
     Sample {
         /// Its place.
         at: Box<At>,

@@ -30,6 +30,7 @@ mod fast;
 mod header;
 mod markers;
 mod request;
+mod tables;
 mod turbo;
 
 #[cfg(test)]

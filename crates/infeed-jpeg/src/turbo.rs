@@ -8,8 +8,9 @@ use turbojpeg_sys as tj;
 use crate::cmyk;
 use crate::error::Error;
 use crate::header::{Color, Header};
-use crate::markers::{EOI, SOS, Segments};
+use crate::markers::EOI;
 use crate::request::{Output, Region, Request};
+use crate::tables;
 
 /// The first warning when the file has no end-of-image marker.
 const WARNING_END_OF_FILE: &str = "Premature end of JPEG file";
@@ -87,7 +88,8 @@ impl Turbo {
         self.set(tj::TJPARAM_TJPARAM_SAVEMARKERS, 0)
     }
 
-    /// Replaces the instance. One that failed inside a header goes on from that header with the next file.
+    /// Replaces the instance: one that failed inside a header goes on from that header with the next file, and
+    /// any instance lends the tables of earlier files to a file that lacks them.
     fn renew(&mut self) -> Result<(), Error> {
         let fresh = new_handle()?;
         let stale = std::mem::replace(&mut self.handle, fresh);
@@ -105,12 +107,16 @@ impl Turbo {
         out: &mut [u8],
         stride: usize,
     ) -> Result<(), Error> {
+        let structure = tables::structure(bytes);
+        if !structure.complete {
+            self.renew()?;
+        }
         match self.decode_once(bytes, header, request, out, stride)? {
             Outcome::Warned(message) if message.starts_with(WARNING_END_OF_FILE) => {
                 // Either pixels are missing or only the end marker is. With a marker added, a warning that
                 // is still there means pixels. Later scans can be missing without any warning at all, so
                 // files with more than one scan get no second chance.
-                if header.progressive || !is_single_scan(bytes) {
+                if !structure.single_scan {
                     return Err(Error::Truncated);
                 }
                 let mut patched = std::mem::take(&mut self.patched);
@@ -306,20 +312,4 @@ fn surroundings(header: &Header, request: &Request, whole: &Region) -> Region {
         width: last(x + width, step_x, whole.width) - left,
         height: last(y + height, step_y, whole.height) - top,
     }
-}
-
-/// Whether the first scan holds every component, so that a sequential file needs no other.
-fn is_single_scan(bytes: &[u8]) -> bool {
-    let Ok(mut segments) = Segments::new(bytes) else {
-        return false;
-    };
-    let mut components = None;
-    while let Ok(Some(segment)) = segments.next_segment() {
-        match segment.code {
-            0xC0 | 0xC1 | 0xC9 => components = segment.payload.get(5).copied(),
-            SOS => return components.is_some() && segment.payload.first().copied() == components,
-            _ => {}
-        }
-    }
-    false
 }

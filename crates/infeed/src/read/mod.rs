@@ -6,6 +6,10 @@
 //!            --[cut]--> records of 3 4 9, handed back as 9 3 4
 //! ```
 //!
+//! Fetch a dozen rows at a time rather than a whole batch: as long as they fit into the processor's second cache the
+//! next fetch is written into the same warm buffers. With rows of 110 KB out of the page cache groups of 16 came at
+//! nearly twice the rate of groups of 256, as much for sequential as for shuffled rows.
+//!
 //! [`coalesce`] is arithmetic and knows no file; [`StoreSource`] does the reading.
 
 mod coalesce;

@@ -83,7 +83,7 @@ mod tests {
         let part = store.read_one(&shard, 1..3).unwrap();
         assert_eq!(part, "ec");
         assert_eq!(part.as_ptr(), whole[1..].as_ptr());
-        assert!(store.read(&shard, &[0..7]).unwrap_err().to_string().contains("beyond its end at 6"));
+        assert!(store.read_one(&shard, 0..7).unwrap_err().to_string().contains("beyond its end at 6"));
         assert!(matches!(store.stat_one("c"), Err(Error::NotFound { .. })));
     }
 }

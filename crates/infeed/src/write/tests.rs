@@ -34,11 +34,14 @@ fn another_reader_agrees() {
     let deep = format!("{}/{}", "d".repeat(120), "b".repeat(80));
     let samples: Vec<Sample> = ["a", "dir/b", &long, &deep, "grüße"]
         .iter()
-        .map(|key| ((*key).to_owned(), vec![("jpg".to_owned(), vec![7; 700]), ("cls".to_owned(), b"3".to_vec())]))
+        .map(|key| {
+            ((*key).to_owned(), vec![("jpg".to_owned(), vec![7; 700]), ("cls".to_owned(), b"3".to_vec())])
+        })
         .collect();
     let bytes = pack(&samples);
     let names: Vec<String> = members(&bytes).into_iter().map(|(name, _)| name).collect();
-    let wanted: Vec<String> = samples.iter().flat_map(|(k, _)| [format!("{k}.cls"), format!("{k}.jpg")]).collect();
+    let wanted: Vec<String> =
+        samples.iter().flat_map(|(k, _)| [format!("{k}.cls"), format!("{k}.jpg")]).collect();
     assert_eq!(names, wanted);
     // Plain names cost one header: 2 fields, 512 bytes each, 512 and 1024 bytes of data.
     assert_eq!(pack(&samples[..1]).len(), 2 * 512 + 512 + 1024 + 1024);

@@ -38,7 +38,9 @@ pub fn detect(store: &dyn Store, folder: Option<&str>, names: &[String]) -> Resu
         return Ok(Detected::Folder);
     }
     if let Some(packed) = files.iter().find(|n| is_packed(n)) {
-        return Err(Error::argument(format!("`{packed}` is a compressed tar: not supported yet; decompress it")));
+        return Err(Error::argument(format!(
+            "`{packed}` is a compressed tar: not supported yet; decompress it"
+        )));
     }
     if folder.is_some() || files.is_empty() {
         return Err(unknown(folder, &files));
@@ -51,7 +53,9 @@ pub fn detect(store: &dyn Store, folder: Option<&str>, names: &[String]) -> Resu
     }
     if let [only] = files.as_slice() {
         let start = start(store, only)?;
-        if [".txt", ".csv", ".tsv"].iter().any(|e| ends(only, e)) && is_manifest(&String::from_utf8_lossy(&start)) {
+        if [".txt", ".csv", ".tsv"].iter().any(|e| ends(only, e))
+            && is_manifest(&String::from_utf8_lossy(&start))
+        {
             return Ok(Detected::Manifest((*only).clone()));
         }
     }

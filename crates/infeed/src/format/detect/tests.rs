@@ -15,7 +15,10 @@ fn tar(names: &[&str]) -> Detected {
 fn formats_are_told_by_name() {
     assert_eq!(look(None, &[("a.tar", b""), ("b.TAR", b"")]).unwrap(), tar(&["a.tar", "b.TAR"]));
     assert_eq!(look(Some("d"), &[("d/a.tar", b""), ("d/README", b"")]).unwrap(), tar(&["d/a.tar"]));
-    assert_eq!(look(Some("d"), &[("d/c/a.jpg", b""), ("d/c/b.jpg", b""), ("d/x.tar", b"")]).unwrap(), Detected::Folder);
+    assert_eq!(
+        look(Some("d"), &[("d/c/a.jpg", b""), ("d/c/b.jpg", b""), ("d/x.tar", b"")]).unwrap(),
+        Detected::Folder
+    );
     assert_eq!(look(None, &[("a.jpg", b""), ("b.png", b"")]).unwrap(), Detected::Files);
     let manifest = look(None, &[("m.csv", b"path,label\na.jpg,3\n")]).unwrap();
     assert_eq!(manifest, Detected::Manifest("m.csv".into()));
@@ -33,7 +36,10 @@ fn a_tar_without_its_extension_is_known_by_its_bytes() {
 fn what_is_not_known_is_described() {
     let message = |folder, files: &[(&str, &[u8])]| look(folder, files).unwrap_err().to_string();
     let parquet = message(Some("d"), &[("d/a.parquet", b""), ("d/b.parquet", b""), ("d/c.json", b"")]);
-    assert!(parquet.contains("in the folder `d` (2 .parquet, 1 .json; the first is `d/a.parquet`)"), "{parquet}");
+    assert!(
+        parquet.contains("in the folder `d` (2 .parquet, 1 .json; the first is `d/a.parquet`)"),
+        "{parquet}"
+    );
     assert!(parquet.contains("Known are: tar"), "{parquet}");
     assert!(message(None, &[("a.tar.gz", b"")]).contains("decompress it"));
     assert!(message(Some("d"), &[]).contains("no files"));

@@ -100,14 +100,21 @@ impl FolderSource {
             Error::argument(format!("manifest `{name}`, line {line}: it is not UTF-8 text"))
         })?;
         let found = manifest::parse(name, text)?;
-        let root = name.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+        let root =
+            name.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
         let labels = found.labels.map_or(Labels::None, Labels::Each);
         let names = found.names.iter().map(String::as_str).collect();
         let source = Self::new(store, root, names, labels, "manifest")?;
         Ok(FolderSource { classes: found.classes, ..source })
     }
 
-    fn new(store: Arc<dyn Store>, root: &str, names: Names, labels: Labels, kind: &'static str) -> Result<Self> {
+    fn new(
+        store: Arc<dyn Store>,
+        root: &str,
+        names: Names,
+        labels: Labels,
+        kind: &'static str,
+    ) -> Result<Self> {
         let rows = names.len() as u64;
         if rows == 0 {
             return Err(Error::argument("there are no files to read"));
@@ -133,7 +140,8 @@ impl FolderSource {
     /// The name of a row's file.
     fn file(&self, row: u64) -> Result<String> {
         let name = usize::try_from(row).ok().and_then(|row| self.names.get(row));
-        let name = name.ok_or_else(|| Error::argument(format!("there is no row {row}: there are {}", self.rows[0])))?;
+        let name = name
+            .ok_or_else(|| Error::argument(format!("there is no row {row}: there are {}", self.rows[0])))?;
         Ok(if name.starts_with('/') { name.to_owned() } else { format!("{}{name}", self.root) })
     }
 
@@ -202,7 +210,7 @@ impl Source for FolderSource {
         // A hint: a file that cannot be found is reported when it is fetched.
         for name in rows.iter().filter_map(|row| self.file(*row).ok()) {
             if let Ok(file) = self.store.stat_one(&name) {
-                self.store.will_read(&file, &[0..file.size]);
+                self.store.will_read(&file, std::slice::from_ref(&(0..file.size)));
             }
         }
     }

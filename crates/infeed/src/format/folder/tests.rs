@@ -3,7 +3,8 @@ use crate::store::{LocalStore, MemoryStore};
 use std::fs;
 
 fn memory(names: &[&str]) -> (Arc<dyn Store>, Vec<String>) {
-    let store: MemoryStore = names.iter().filter(|n| !n.ends_with('/')).map(|n| (*n, n.to_string())).collect();
+    let store: MemoryStore =
+        names.iter().filter(|n| !n.ends_with('/')).map(|n| (*n, n.to_string())).collect();
     (Arc::new(store), names.iter().map(|n| n.to_string()).collect())
 }
 
@@ -18,8 +19,18 @@ fn labels(source: &FolderSource) -> Vec<Option<i64>> {
 #[test]
 fn class_folders_are_ordered_as_torchvision_orders_them() {
     let (store, names) = memory(&[
-        "r/b/2.jpg", "r/b/10.PNG", "r/b/notes.txt", "r/a-b/1.webp", "r/a/x/1.jpg", "r/a/x-y/1.jpg", "r/a/z.gif",
-        "r/a/z.jpeg", "r/stray.jpg", "r/a/", "r/a/x/", "other/c/1.jpg",
+        "r/b/2.jpg",
+        "r/b/10.PNG",
+        "r/b/notes.txt",
+        "r/a-b/1.webp",
+        "r/a/x/1.jpg",
+        "r/a/x-y/1.jpg",
+        "r/a/z.gif",
+        "r/a/z.jpeg",
+        "r/stray.jpg",
+        "r/a/",
+        "r/a/x/",
+        "other/c/1.jpg",
     ]);
     let source = FolderSource::open(store, "r/", names).unwrap();
     assert_eq!(source.classes(), ["a", "a-b", "b"]);
@@ -65,7 +76,8 @@ fn manifests_are_read() {
         let store: MemoryStore = [("d/m.csv", text.to_owned())].into_iter().collect();
         FolderSource::manifest(Arc::new(store), "d/m.csv")
     };
-    let named = open("\u{feff}path,label\n# note\ncats/1.jpg,dog\n\n/abs/2.jpg,cat\r\n\"a, b.jpg\",dog\n").unwrap();
+    let named =
+        open("\u{feff}path,label\n# note\ncats/1.jpg,dog\n\n/abs/2.jpg,cat\r\n\"a, b.jpg\",dog\n").unwrap();
     assert_eq!(named.classes(), ["cat", "dog"]);
     assert_eq!(labels(&named), [1, 0, 1].map(Some));
     assert_eq!(keys(&named), ["cats/1.jpg", "/abs/2.jpg", "a, b.jpg"]);
@@ -80,7 +92,11 @@ fn manifests_are_read() {
     assert_eq!(keys(&bare), ["my image.jpg", "c,d.jpg"]);
     assert_eq!(labels(&bare), [None, None]);
     let message = |text: &str| open(text).unwrap_err().to_string();
-    assert!(message("a.jpg,1\n\nb.jpg\n").contains("line 3: it has no label"), "{}", message("a.jpg,1\n\nb.jpg\n"));
+    assert!(
+        message("a.jpg,1\n\nb.jpg\n").contains("line 3: it has no label"),
+        "{}",
+        message("a.jpg,1\n\nb.jpg\n")
+    );
     assert!(message("a.jpg\nb.jpg 1\n").contains("line 2: it has a label"));
     assert!(message("a.jpg,\n").contains("line 1: there is nothing after"));
     assert!(message(",3\n").contains("line 1: there is no path"));
@@ -102,7 +118,9 @@ fn a_vanished_file_is_named() {
     let names = store.names(root).unwrap();
     let source = FolderSource::open(Arc::new(store), root, names).unwrap();
     source.will_fetch(&[0, 1], &["image".into()]);
-    assert!(matches!(&source.fetch(&[1], &["image".into()]).unwrap()[0].fields[0], Value::Bytes(b) if b == "dog/1.jpg"));
+    assert!(
+        matches!(&source.fetch(&[1], &["image".into()]).unwrap()[0].fields[0], Value::Bytes(b) if b == "dog/1.jpg")
+    );
     fs::remove_file(dir.path().join("dog/1.jpg")).unwrap();
     let error = source.fetch(&[0, 1], &["image".into()]).unwrap_err();
     assert!(matches!(&error, Error::NotFound { path, .. } if path.ends_with("dog/1.jpg")), "{error}");

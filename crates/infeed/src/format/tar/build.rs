@@ -49,7 +49,8 @@ impl Builder {
             return Err(format!("sample `{}` has the field `{field}` twice", key.escape_ascii()));
         }
         self.newest[usize::from(id)] = row;
-        let block = u32::try_from(offset / BLOCK).map_err(|_| "a shard cannot be larger than 2 TiB".to_owned())?;
+        let block =
+            u32::try_from(offset / BLOCK).map_err(|_| "a shard cannot be larger than 2 TiB".to_owned())?;
         let member = u32::try_from(self.index.ids.len())
             .ok()
             .filter(|n| *n < HUGE)
@@ -144,7 +145,8 @@ impl Builder {
             Some(place) => place as u16,
             None => {
                 let id = u16::try_from(self.newest.len()).map_err(|_| {
-                    "more than 65,536 different extensions: are the keys written with dots in them?".to_owned()
+                    "more than 65,536 different extensions: are the keys written with dots in them?"
+                        .to_owned()
                 })?;
                 self.index.names.push(name.into());
                 self.newest.push(0);

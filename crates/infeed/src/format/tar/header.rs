@@ -94,9 +94,9 @@ fn text(field: &[u8]) -> &[u8] {
 fn number(field: &[u8]) -> Option<u64> {
     match field[0] {
         // Positive binary: the bits after the marker are the number.
-        0x80..=0xbf => field[1..].iter().try_fold(u64::from(field[0] & 0x3f), |n, byte| {
-            n.checked_mul(256).map(|n| n | u64::from(*byte))
-        }),
+        0x80..=0xbf => field[1..]
+            .iter()
+            .try_fold(u64::from(field[0] & 0x3f), |n, byte| n.checked_mul(256).map(|n| n | u64::from(*byte))),
         // Negative: a size cannot be.
         0xc0..=0xff => None,
         _ => octal(field),

@@ -75,7 +75,11 @@ impl TarIndex {
         let numbers = self.numbers(fields);
         for row in rows {
             let members = self.members(*row).ok_or_else(|| Error::Internal {
-                what: format!("row {row} was asked of shard `{}`, which has {} rows", self.shard, self.rows()),
+                what: format!(
+                    "row {row} was asked of shard `{}`, which has {} rows",
+                    self.shard,
+                    self.rows()
+                ),
             })?;
             for number in &numbers {
                 let find = |number: &u16| members.clone().find(|m| self.ids[*m] == *number);
@@ -131,7 +135,11 @@ impl Index for TarIndex {
         })?;
         if short || bytes.next().is_some() {
             return Err(Error::Internal {
-                what: format!("the pieces for {} rows of `{}` do not match its ranges", rows.len(), self.shard),
+                what: format!(
+                    "the pieces for {} rows of `{}` do not match its ranges",
+                    rows.len(),
+                    self.shard
+                ),
             });
         }
         let mut values = values.into_iter();

@@ -67,7 +67,12 @@ pub(super) const ENTRY: Entry<dyn Format> = Entry {
     name: "tar",
     about: "WebDataset tars: members that share a name up to the first dot are one sample",
     params: &[
-        Param { name: "lenient", python: "bool", default: Some("false"), about: "step over damaged parts of a tar" },
+        Param {
+            name: "lenient",
+            python: "bool",
+            default: Some("false"),
+            about: "step over damaged parts of a tar",
+        },
         Param {
             name: "index",
             python: "str",

@@ -33,7 +33,9 @@ impl Overrides {
             let (keyword, value) = (&record[..equals], &record[equals + 1..]);
             match keyword {
                 b"path" => self.path = (!value.is_empty()).then(|| value.to_vec()),
-                b"size" => self.size = Some(decimal(value).ok_or_else(|| "a PAX size is no number".to_owned())?),
+                b"size" => {
+                    self.size = Some(decimal(value).ok_or_else(|| "a PAX size is no number".to_owned())?)
+                }
                 _ if keyword.starts_with(b"GNU.sparse.") => self.sparse = true,
                 _ => {}
             }

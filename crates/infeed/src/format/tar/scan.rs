@@ -51,7 +51,8 @@ pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<Ta
             Err(Stop::Error(error)) => return Err(error),
             // After the two blocks that end an archive anything may follow; only a further archive is of interest.
             Err(Stop::Fault(_)) if pass.zeros >= 2 => {
-                pass.builder.note(format!("bytes {at}..{} after the end of the archive are ignored", shard.size));
+                pass.builder
+                    .note(format!("bytes {at}..{} after the end of the archive are ignored", shard.size));
                 break;
             }
             Err(Stop::Fault(what)) if !lenient => {
@@ -106,7 +107,9 @@ impl Pass<'_> {
             return Ok(at + BLOCK);
         }
         if left < BLOCK {
-            return Err(format!("the archive is cut off inside a header: {left} of {BLOCK} bytes are there").into());
+            return Err(
+                format!("the archive is cut off inside a header: {left} of {BLOCK} bytes are there").into()
+            );
         }
         let head = header::parse(block, &mut self.name)?;
         self.zeros = 0;
@@ -132,7 +135,9 @@ impl Pass<'_> {
                 let end = self.end(body, size)?;
                 if head.kind == Kind::Sparse || said.sparse {
                     let name = self.name.escape_ascii();
-                    return Err(format!("member `{name}` is a sparse file; pack it again without holes").into());
+                    return Err(
+                        format!("member `{name}` is a sparse file; pack it again without holes").into()
+                    );
                 }
                 if head.kind == Kind::File {
                     self.builder.add(&self.name, body, size)?;
@@ -181,7 +186,9 @@ impl Pass<'_> {
         ];
         match kinds.iter().find(|(magic, _)| start.starts_with(magic)) {
             // A member may be called `BZh...`, but then the block around it has a tar's checksum.
-            Some((_, kind)) if self.shard.size < BLOCK || !header::checksum_holds(self.window.at(0, BLOCK)?) => {
+            Some((_, kind))
+                if self.shard.size < BLOCK || !header::checksum_holds(self.window.at(0, BLOCK)?) =>
+            {
                 Err(Error::Format {
                     shard: self.shard.name.to_string(),
                     offset: 0,

@@ -1,3 +1,6 @@
+// One range is what is asked for here, not the numbers in it.
+#![allow(clippy::single_range_in_vec_init)]
+
 use super::*;
 use proptest::prelude::*;
 

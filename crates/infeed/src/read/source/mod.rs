@@ -43,7 +43,16 @@ impl StoreSource {
             return Err(Error::plan("read", format!("there are no rows in {} shards{first}", shards.len())));
         }
         let spec = union(&shards, &indices)?;
-        Ok(StoreSource { store, format: format.into(), shards, indices, starts, rows, spec, limits: Limits::default() })
+        Ok(StoreSource {
+            store,
+            format: format.into(),
+            shards,
+            indices,
+            starts,
+            rows,
+            spec,
+            limits: Limits::default(),
+        })
     }
 
     /// The same source with other limits of joining reads.
@@ -66,7 +75,11 @@ impl StoreSource {
     }
 
     /// Splits rows by shard and calls `each` with the shard, the places of its rows in `rows`, and their numbers.
-    fn by_shard(&self, rows: &[u64], mut each: impl FnMut(usize, &[usize], &[u64]) -> Result<()>) -> Result<()> {
+    fn by_shard(
+        &self,
+        rows: &[u64],
+        mut each: impl FnMut(usize, &[usize], &[u64]) -> Result<()>,
+    ) -> Result<()> {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         // Sorted so that rows which lie side by side are read together, wherever they stand in the batch.
         if !rows.is_sorted() {
@@ -120,7 +133,12 @@ impl Source for StoreSource {
             let records = index.cut(rows, fields, plan.cut(&read)?)?;
             if records.len() != places.len() {
                 return Err(Error::Internal {
-                    what: format!("{} rows of `{}` gave {} records", places.len(), self.shards[shard].name, records.len()),
+                    what: format!(
+                        "{} rows of `{}` gave {} records",
+                        places.len(),
+                        self.shards[shard].name,
+                        records.len()
+                    ),
                 });
             }
             for (place, record) in places.iter().zip(records) {

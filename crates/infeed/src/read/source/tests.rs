@@ -22,7 +22,7 @@ impl Index for Fours {
         4 * fields.len() as u64
     }
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>> {
-        let has = |row: u64, field: &str| field == "x" || (field == "y" && row % 2 == 0);
+        let has = |row: u64, field: &str| field == "x" || (field == "y" && row.is_multiple_of(2));
         let pairs = rows.iter().flat_map(|r| fields.iter().map(move |f| (*r, f)));
         Ok(pairs.filter(|(r, f)| has(*r, f)).map(|(r, _)| 4 * r..4 * r + 4).collect())
     }
@@ -30,7 +30,7 @@ impl Index for Fours {
         let mut bytes = bytes.into_iter();
         let mut value = |row: u64, field: &str| match field {
             "x" => Value::Bytes(bytes.next().unwrap()),
-            "y" if row % 2 == 0 => Value::Bytes(bytes.next().unwrap()),
+            "y" if row.is_multiple_of(2) => Value::Bytes(bytes.next().unwrap()),
             _ => Value::Missing,
         };
         Ok(rows.iter().map(|r| Record { fields: fields.iter().map(|f| value(*r, f)).collect() }).collect())
@@ -56,7 +56,11 @@ impl Store for Counting {
 
 fn source(rows: &[u64]) -> (Arc<Counting>, StoreSource) {
     let store = Arc::new(Counting::default());
-    let shards = rows.iter().enumerate().map(|(i, n)| Shard { name: format!("s{i}").into(), size: 4 * n, modified: None });
+    let shards = rows.iter().enumerate().map(|(i, n)| Shard {
+        name: format!("s{i}").into(),
+        size: 4 * n,
+        modified: None,
+    });
     let indices = rows.iter().map(|n| Arc::new(Fours(*n, &["x", "y"])) as Arc<dyn Index>).collect();
     let source = StoreSource::new(Arc::clone(&store) as _, "fours", shards.collect(), indices).unwrap();
     (store, source)
@@ -91,7 +95,9 @@ fn rows_come_back_in_the_order_asked_for() {
 fn fields_are_joined_and_sorted() {
     let shard = |n: &str| Shard { name: n.into(), size: 4, modified: None };
     let indices: Vec<Arc<dyn Index>> = vec![Arc::new(Fours(1, &["y"])), Arc::new(Fours(1, &["x", "y"]))];
-    let source = StoreSource::new(Arc::new(Counting::default()), "fours", vec![shard("a"), shard("b")], indices).unwrap();
+    let source =
+        StoreSource::new(Arc::new(Counting::default()), "fours", vec![shard("a"), shard("b")], indices)
+            .unwrap();
     let names: Vec<&str> = source.spec().fields.iter().map(|(n, _)| &**n).collect();
     assert_eq!(names, ["x", "y"]);
 }

@@ -45,12 +45,8 @@ impl Handles {
         let file = Arc::new(open()?);
         let mut table = self.lock();
         table.clock += 1;
-        let handle = Handle {
-            file: Arc::clone(&file),
-            size: shard.size,
-            modified: shard.modified,
-            used: table.clock,
-        };
+        let handle =
+            Handle { file: Arc::clone(&file), size: shard.size, modified: shard.modified, used: table.clock };
         table.open.insert(Arc::clone(&shard.name), handle);
         if table.open.len() > MOST {
             let oldest = table.open.iter().min_by_key(|(_, h)| h.used).map(|(name, _)| Arc::clone(name));

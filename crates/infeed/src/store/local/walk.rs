@@ -93,7 +93,11 @@ fn descend(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<
 }
 
 /// Adds the entries of one folder and gives back its sub-folders with the identities of all folders above them.
-fn read_folder(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<Vec<(String, Vec<Identity>)>> {
+fn read_folder(
+    folder: &str,
+    above: &[Identity],
+    names: &mut Vec<String>,
+) -> Result<Vec<(String, Vec<Identity>)>> {
     let path = if folder.is_empty() { Path::new(".") } else { Path::new(folder) };
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(path).map_err(|e| failed("list", folder, e))? {

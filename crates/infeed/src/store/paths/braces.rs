@@ -7,9 +7,8 @@ const MOST: usize = 10_000_000;
 
 /// `a{1..3}{x,y}` to `a1x a1y a2x a2y a3x a3y`. Braces without a comma or a range in them stand for themselves.
 pub fn braces(form: &str) -> Result<Vec<String>> {
-    let out = expand(form).ok_or_else(|| {
-        Error::argument(format!("`{form}` stands for more than {MOST} names"))
-    })?;
+    let out =
+        expand(form).ok_or_else(|| Error::argument(format!("`{form}` stands for more than {MOST} names")))?;
     Ok(out)
 }
 
@@ -28,7 +27,9 @@ fn expand(form: &str) -> Option<Vec<String>> {
             return None;
         }
         let head = &form[..open];
-        return Some(middles.iter().flat_map(|m| tails.iter().map(move |t| format!("{head}{m}{t}"))).collect());
+        return Some(
+            middles.iter().flat_map(|m| tails.iter().map(move |t| format!("{head}{m}{t}"))).collect(),
+        );
     }
     Some(vec![form.to_owned()])
 }

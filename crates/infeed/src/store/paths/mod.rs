@@ -78,9 +78,12 @@ fn local(form: &str) -> Result<&str> {
             },
         };
     }
-    let scheme = form.split_once("://").map(|(scheme, _)| scheme).or(form.starts_with("pipe:").then_some("pipe"));
+    let scheme =
+        form.split_once("://").map(|(scheme, _)| scheme).or(form.starts_with("pipe:").then_some("pipe"));
     match scheme {
-        Some(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) => {
+        Some(name)
+            if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) =>
+        {
             Err(Error::argument(format!(
                 "`{form}`: {name} is not supported yet; copy or mount the data and give a local path"
             )))
@@ -113,8 +116,9 @@ fn existing(name: &str, found: &mut Vec<Found>) -> Result<()> {
 
 /// Adds what a pattern matches, sorted.
 fn matching(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
-    let paths = glob::glob(pattern)
-        .map_err(|e| Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos)))?;
+    let paths = glob::glob(pattern).map_err(|e| {
+        Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos))
+    })?;
     let mut names = Vec::new();
     for path in paths {
         let path: PathBuf = path.map_err(|e| {

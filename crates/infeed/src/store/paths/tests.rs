@@ -8,7 +8,10 @@ fn expanded(form: &str) -> Vec<String> {
 #[test]
 fn braces_expand_as_in_a_shell() {
     assert_eq!(expanded("plain.tar"), ["plain.tar"]);
-    assert_eq!(expanded("t-{000008..000011}.tar"), ["t-000008.tar", "t-000009.tar", "t-000010.tar", "t-000011.tar"]);
+    assert_eq!(
+        expanded("t-{000008..000011}.tar"),
+        ["t-000008.tar", "t-000009.tar", "t-000010.tar", "t-000011.tar"]
+    );
     assert_eq!(expanded("{3..1}"), ["3", "2", "1"]);
     assert_eq!(expanded("{-1..1}"), ["-1", "0", "1"]);
     assert_eq!(expanded("{08..10}"), ["08", "09", "10"]);
@@ -33,7 +36,9 @@ fn braces_without_a_choice_are_text() {
 
 #[test]
 fn absurd_braces_are_refused() {
-    for form in ["{0..99999999999}", "{1..9999}{1..9999}{1..9999}", "{a,{0..99999999}}", "{-9223372036854775808..9}"] {
+    for form in
+        ["{0..99999999999}", "{1..9999}{1..9999}{1..9999}", "{a,{0..99999999}}", "{-9223372036854775808..9}"]
+    {
         assert!(matches!(braces(form), Err(Error::Argument { .. })), "{form}");
     }
 }
@@ -66,7 +71,10 @@ fn what_is_not_there_is_named() {
     fs::write(dir.path().join("train.tar"), b"").unwrap();
     let message = |form: String| find(&[form]).unwrap_err().to_string();
     let slip = message(format!("{root}/tran.tar"));
-    assert!(slip.contains(&format!("nearest folder that exists is `{root}`, which has `train.tar`")), "{slip}");
+    assert!(
+        slip.contains(&format!("nearest folder that exists is `{root}`, which has `train.tar`")),
+        "{slip}"
+    );
     let deep = message(format!("{root}/a/b/c.tar"));
     assert!(deep.contains(&format!("is `{root}`")), "{deep}");
     let below_file = message(format!("{root}/train.tar/x"));

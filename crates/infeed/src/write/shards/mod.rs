@@ -33,7 +33,13 @@ pub struct ShardOptions {
 impl ShardOptions {
     /// WebDataset's limits: 100,000 samples or 3 GB.
     pub fn new(pattern: impl Into<String>) -> Self {
-        ShardOptions { pattern: pattern.into(), maxcount: 100_000, maxsize: 3_000_000_000, start: 0, mtime: 0 }
+        ShardOptions {
+            pattern: pattern.into(),
+            maxcount: 100_000,
+            maxsize: 3_000_000_000,
+            start: 0,
+            mtime: 0,
+        }
     }
 }
 
@@ -138,7 +144,10 @@ impl ShardWriter {
 
 impl fmt::Debug for ShardWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShardWriter").field("options", &self.options).field("done", &self.done).finish_non_exhaustive()
+        f.debug_struct("ShardWriter")
+            .field("options", &self.options)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
     }
 }
 

@@ -80,3 +80,6 @@ fn record(out: &mut Vec<u8>, keyword: &str, value: &str) {
     }
     out.extend_from_slice(format!("{length} {keyword}={value}\n").as_bytes());
 }
+
+#[cfg(test)]
+mod tests;

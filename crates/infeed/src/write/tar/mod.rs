@@ -44,7 +44,9 @@ impl<W: Write> TarWriter<W> {
     pub fn write(&mut self, key: &str, fields: &[(&str, &[u8])]) -> Result<()> {
         rules::check_key(key)?;
         if self.last.as_deref() == Some(key) {
-            return Err(Error::argument(format!("the key `{key}` comes twice in a row: it would be one sample")));
+            return Err(Error::argument(format!(
+                "the key `{key}` comes twice in a row: it would be one sample"
+            )));
         }
         let mut fields = fields.to_vec();
         fields.sort_unstable_by_key(|(name, _)| *name);

@@ -10,7 +10,8 @@ const MAGIC: &[u8; 8] = b"INFEEDX1";
 pub(in super::super) fn encode(index: &TarIndex, shard: &Shard) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(index.memory() + 256);
     out.extend_from_slice(MAGIC);
-    let counts = [index.names.len(), index.key_ends.len(), index.ids.len(), index.huge.len(), index.keys.len()];
+    let counts =
+        [index.names.len(), index.key_ends.len(), index.ids.len(), index.huge.len(), index.keys.len()];
     for number in [shard.size, shard.modified?].into_iter().chain(counts.map(|n| n as u64)) {
         out.extend_from_slice(&number.to_le_bytes());
     }

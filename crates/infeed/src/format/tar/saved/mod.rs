@@ -57,7 +57,9 @@ impl IndexCache {
             IndexCache::Off => None,
             IndexCache::Auto if took < WORTH_SAVING => None,
             IndexCache::Beside => Some(beside(shard)),
-            IndexCache::Auto | IndexCache::Folder(_) => self.folder().and_then(|folder| inside(&folder, shard)),
+            IndexCache::Auto | IndexCache::Folder(_) => {
+                self.folder().and_then(|folder| inside(&folder, shard))
+            }
         };
         if let (Some(place), Some(bytes)) = (place, codec::encode(index, shard)) {
             // A place where we may not write only means that the next run makes the index again.

@@ -54,7 +54,8 @@ fn a_cut_is_reported_or_lies_between_members() {
 
 #[test]
 fn a_broken_header_is_found_and_can_be_stepped_over() {
-    let mut bytes = Maker::default().file("a.x", b"1").file("b.x", b"2").file("b.y", b"3").file("c.x", b"4").end().0;
+    let mut bytes =
+        Maker::default().file("a.x", b"1").file("b.x", b"2").file("b.y", b"3").file("c.x", b"4").end().0;
     bytes[1024] ^= 0xff;
     let (offset, what) = fault(&bytes);
     assert_eq!(offset, 1024);
@@ -70,7 +71,13 @@ fn a_broken_header_is_found_and_can_be_stepped_over() {
 
 #[test]
 fn the_rest_of_a_broken_row_is_left_out_too() {
-    let mut bytes = Maker::default().file("a.x", b"1").file("b.x", b"2").file("b.y", b"3").file("b.z", b"4").file("c.y", b"5").0;
+    let mut bytes = Maker::default()
+        .file("a.x", b"1")
+        .file("b.x", b"2")
+        .file("b.y", b"3")
+        .file("b.z", b"4")
+        .file("c.y", b"5")
+        .0;
     bytes[2048 + 200] ^= 1;
     let index = index_of(&bytes, true).unwrap();
     assert_eq!(rows_of(&bytes, &index), [row("a", &[("x", b"1")]), row("c", &[("y", b"5")])]);
@@ -88,7 +95,12 @@ fn repeated_fields_are_refused() {
 
 #[test]
 fn absurd_sizes_are_refused() {
-    let sizes: [&[u8]; 4] = [b"\x80\0\0\0\x80\0\0\0\0\0\0\0", b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", b"77777777777\0", b"\xbf\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"];
+    let sizes: [&[u8]; 4] = [
+        b"\x80\0\0\0\x80\0\0\0\0\0\0\0",
+        b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"77777777777\0",
+        b"\xbf\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    ];
     for size in sizes {
         for kind in [b'0', b'x', b'L', b'g', b'K'] {
             let bytes = Maker::default().raw(&header(b"a.x", kind, size)).raw(&[0; 2048]).0;
@@ -116,7 +128,9 @@ fn sparse_files_are_refused() {
 
 #[test]
 fn malformed_records_are_refused() {
-    for text in ["x", "9999 path=a\n", "0 path=a\n", "3 a\n", "11 path=abc", "8 nothing\n", "+9 a=bcd\n", "5 a=b\n"] {
+    for text in
+        ["x", "9999 path=a\n", "0 path=a\n", "3 a\n", "11 path=abc", "8 nothing\n", "+9 a=bcd\n", "5 a=b\n"]
+    {
         let tar = Maker::default().member("x", b'x', text.as_bytes()).file("a.x", b"1");
         assert!(fault(&tar.0).1.contains("PAX"), "{text}");
     }
@@ -124,8 +138,12 @@ fn malformed_records_are_refused() {
 
 #[test]
 fn compressed_tars_are_named() {
-    let starts: [(&[u8], &str); 4] =
-        [(b"\x1f\x8b\x08\0", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh9", "bzip2"), (b"\xfd7zXZ\0", "xz")];
+    let starts: [(&[u8], &str); 4] = [
+        (b"\x1f\x8b\x08\0", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"BZh9", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+    ];
     for (start, name) in starts {
         for padding in [0, 2048] {
             let bytes = [start, &vec![3; padding]].concat();

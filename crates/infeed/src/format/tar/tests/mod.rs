@@ -18,7 +18,11 @@ impl Maker {
     }
 
     fn member(mut self, name: &str, kind: u8, data: &[u8]) -> Self {
-        self.0.extend_from_slice(&header(name.as_bytes(), kind, &format!("{:011o}\0", data.len()).into_bytes()));
+        self.0.extend_from_slice(&header(
+            name.as_bytes(),
+            kind,
+            &format!("{:011o}\0", data.len()).into_bytes(),
+        ));
         self.0.extend_from_slice(data);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
         self

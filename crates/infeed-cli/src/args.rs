@@ -1,0 +1,178 @@
+//! The command line. What stands here is what `--help` says.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Keeps accelerators fed: turns shards of training data into batches.
+#[derive(Debug, Parser)]
+#[command(
+    name = "infeed",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        infeed demo                          what this machine can do, in a few seconds\n  \
+        infeed inspect 'train-*.tar'         what is in a data set\n  \
+        infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
+        infeed list transforms               what there is to put into a pipeline\n\n\
+        Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print one JSON object on stdout, and nothing else there.
+    // Read before parsing, so that even a wrong command line is answered in JSON; declared here for the help.
+    #[arg(long, global = true)]
+    #[allow(dead_code)]
+    pub(crate) json: bool,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a small data set, load it, show the rate and what limits it.
+    Demo(DemoArgs),
+    /// Show what a data set holds: rows, fields, sizes and the first rows.
+    Inspect(InspectArgs),
+    /// Measure how fast a recipe or a data set loads.
+    Bench(BenchArgs),
+    /// List formats, decoders, codecs and transforms with their parameters.
+    List(ListArgs),
+}
+
+/// Arguments of `infeed demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    infeed demo\n  \
+    infeed demo --threads 1 --seconds 2\n  \
+    infeed demo --samples 10000 --dir demo-data --keep\n\n\
+    JPEGs of 450x450 in tar shards are loaded with the pipeline that image models are trained with: shuffle, decode,\n\
+    RandomResizedCrop 224, flip, Normalize, batches of 64. First flat out, then with a consumer that takes its time\n\
+    over each batch, as a training step does.")]
+pub(crate) struct DemoArgs {
+    /// Images to make.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) samples: u64,
+    /// How long to load flat out; the second phase takes half as long.
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Where to put the data: a new or empty folder [default: a temporary one].
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+    /// CPU workers [default: the CPUs this process may use].
+    #[arg(long, value_parser = threads)]
+    pub(crate) threads: Option<usize>,
+    /// Leave the data there afterwards.
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Arguments of `infeed inspect`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    infeed inspect train-000000.tar\n  \
+    infeed inspect 'shards/train-{000000..000127}.tar' --rows 1\n  \
+    infeed inspect images/ --json\n\n\
+    Sizes and contents are those of a sample of rows spread over the whole data set (--sample).")]
+pub(crate) struct InspectArgs {
+    /// Files, folders or patterns: train-*.tar, train-{000..127}.tar, images/.
+    #[arg(required = true)]
+    pub(crate) path: Vec<String>,
+    /// Rows to show.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rows: u64,
+    /// Rows to look at for the sizes and contents of fields.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample: u64,
+    /// Format of the data; `infeed list formats` shows them.
+    #[arg(long, default_value = "auto")]
+    pub(crate) format: String,
+}
+
+/// Arguments of `infeed bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    infeed bench train.toml\n  \
+    infeed bench 'train-*.tar' --threads 1,2,4 --batch 256\n  \
+    infeed bench images/ --sweep --html report.html\n\n\
+    A recipe (.toml or .json) is run as it is. A data set with images gets the training pipeline: shuffle, decode,\n\
+    RandomResizedCrop, flip, Normalize; any other is read and made into batches as it is.\n\
+    Every run starts with the same samples. A first, unmeasured run (--warmup) brings them into the page cache as far\n\
+    as it gets; for data larger than memory the runs measure the disk as well.")]
+pub(crate) struct BenchArgs {
+    /// A recipe, or files, folders or patterns.
+    #[arg(required = true, value_name = "RECIPE|PATH")]
+    pub(crate) what: Vec<String>,
+    /// CPU workers, one run for each number [default: the CPUs this process may use].
+    #[arg(long, value_delimiter = ',', value_parser = threads)]
+    pub(crate) threads: Vec<usize>,
+    /// One run each for 1, 2, 4, ... threads, up to the CPUs this process may use.
+    #[arg(long, conflicts_with = "threads")]
+    pub(crate) sweep: bool,
+    /// Length of each run.
+    #[arg(long, default_value_t = 5.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Length of the first run, which is not measured; 0 for none.
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    pub(crate) warmup: f64,
+    /// Samples per batch, for a PATH [default: 64].
+    #[arg(long, value_parser = threads)]
+    pub(crate) batch: Option<usize>,
+    /// Side of the cropped images, for a PATH [default: 224].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub(crate) image_size: Option<u32>,
+    /// Format of the data, for a PATH [default: auto].
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// What to do with samples that cannot be made.
+    #[arg(long, default_value = "raise")]
+    pub(crate) on_error: OnError,
+    /// Write a report that any browser shows, in one file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+/// The values of `--on-error`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnError {
+    /// Stop with the error.
+    Raise,
+    /// Leave them out.
+    Skip,
+    /// Put others in their place.
+    Replace,
+}
+
+impl From<OnError> for infeed::OnError {
+    fn from(given: OnError) -> Self {
+        match given {
+            OnError::Raise => infeed::OnError::Raise,
+            OnError::Skip => infeed::OnError::Skip,
+            OnError::Replace => infeed::OnError::Replace,
+        }
+    }
+}
+
+/// Arguments of `infeed list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  infeed list\n  infeed list transforms\n  infeed list decoders --json")]
+pub(crate) struct ListArgs {
+    /// Which table [default: all].
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(infeed::tables::KINDS))]
+    pub(crate) kind: Option<String>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        // A day: longer is a slip, and the clock's arithmetic has an end somewhere.
+        Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
+        _ => Err("must be a number of seconds from 0 to 86400".to_owned()),
+    }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("must be a whole number of at least 1".to_owned()),
+    }
+}

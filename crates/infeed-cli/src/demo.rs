@@ -1,0 +1,110 @@
+//! `infeed demo`: make a small data set, load it, show the rate and the verdict.
+//!
+//! A consumer that only takes batches always waits, however fast the loader is, so its waiting says nothing. Therefore
+//! there is a second phase, in which each batch is kept as long as a training step at 70 % of the measured rate would
+//! take: there the waiting is what a training run would see.
+
+mod data;
+
+use crate::{
+    args::DemoArgs,
+    fault::Fault,
+    human,
+    measure::measure,
+    memory,
+    output::bold,
+    pipeline::{Fields, train},
+    report::Report,
+    table::{Align, Table},
+};
+use data::Data;
+use infeed::{Options, Stats, open};
+use serde_json::json;
+use std::time::Duration;
+
+const BATCH: usize = 64;
+const IMAGE: u32 = 224;
+/// How fast the training step of the second phase is, as a share of what was measured.
+const PACE: f64 = 0.7;
+
+pub(crate) fn run(args: &DemoArgs) -> Result<Report, Fault> {
+    let data = Data::make(args)?;
+    memory::forget_peak();
+    let fields = Fields { image: Some("jpg".to_owned()), label: Some(("cls".to_owned(), true)) };
+    let plan = open(train(data.paths.clone(), "tar", &fields, IMAGE, BATCH))?;
+    let options = Options { threads: args.threads, ..Options::default() };
+    let flat_out = measure(&plan, &options, args.seconds, None, "loading flat out")?;
+    let peak = memory::peak();
+    let step = step_of(&flat_out);
+    let paced = measure(&plan, &options, args.seconds / 2.0, Some(step), "loading with a step")?;
+    let head = format!(
+        "{} JPEGs of {}x{} in {} shards, {}; crop to {IMAGE}, flip, normalise, batches of {BATCH}",
+        human::count(args.samples),
+        data::SIDE,
+        data::SIDE,
+        data.paths.len(),
+        human::bytes(data.bytes),
+    );
+    let kept = if args.keep { format!("\n\nThe data is in {}", data.place()) } else { String::new() };
+    Ok(Report {
+        text: format!("{}\n\n{}{kept}", bold(head), table(&flat_out, &paced, step, peak)),
+        json: json!({
+            "samples": args.samples,
+            "shards": data.paths.len(),
+            "bytes": data.bytes,
+            "batch": BATCH,
+            "image_size": IMAGE,
+            "dir": args.keep.then(|| data.place()),
+            "peak_memory": peak,
+            "flat_out": flat_out,
+            "step_ms": step.as_secs_f64() * 1e3,
+            "with_step": paced,
+        }),
+    })
+}
+
+/// The time per batch of a consumer that needs [`PACE`] of the measured rate.
+fn step_of(stats: &Stats) -> Duration {
+    let rate = stats.samples_per_s.max(1e-3);
+    Duration::from_secs_f64((BATCH as f64 / (rate * PACE)).min(60.0))
+}
+
+fn table(flat_out: &Stats, paced: &Stats, step: Duration, peak: Option<u64>) -> String {
+    let step_ms = step.as_secs_f64() * 1e3;
+    let title = format!("with a step of {step_ms:.0} ms");
+    let mut table = Table::new(&[("", Align::Left), ("flat out", Align::Right), (&title, Align::Right)]);
+    let both = [flat_out, paced];
+    let mut row = |name: &str, cell: &dyn Fn(&Stats) -> String| {
+        table.row(std::iter::once(name.to_owned()).chain(both.iter().map(|stats| cell(stats))));
+    };
+    row("images/s", &|s| human::count(s.samples_per_s.round() as u64));
+    row("MB/s read", &|s| format!("{:.1}", s.read_mb_per_s));
+    row("consumer waits", &|s| human::share(s.wait_share));
+    for (at, stage) in flat_out.stages.iter().enumerate() {
+        let whose = if stage.name == "read" { "I/O threads" } else { "threads" };
+        row(&format!("{} ({whose})", stage.name), &|s| s.stages.get(at).map_or(String::new(), |s| human::share(s.busy)));
+    }
+    row("idle (threads)", &|s| human::share(s.idle_share));
+    row("threads + I/O threads", &|s| format!("{} + {}", s.threads, s.io_threads));
+    if let Some(peak) = peak {
+        table.row(["peak memory", &human::bytes(peak)]);
+    }
+    format!(
+        "{}\n{}\n  {}\n{}\n  {}",
+        table.render(),
+        bold("Flat out"),
+        flat_out.verdict,
+        bold(format!("With a step of {step_ms:.0} ms ({:.0} % of that rate)", PACE * 100.0)),
+        keeps_up(paced, step_ms),
+    )
+}
+
+/// The second phase in one sentence.
+fn keeps_up(paced: &Stats, step_ms: f64) -> String {
+    let waits = human::share(paced.wait_share);
+    // The same bound as the verdict's.
+    if paced.wait_share < 0.05 {
+        return format!("with a step of {step_ms:.0} ms the loader keeps up: the consumer waits {waits} of the time");
+    }
+    format!("with a step of {step_ms:.0} ms the loader does not quite keep up: {}", paced.verdict)
+}

@@ -1,0 +1,55 @@
+//! What the files are and how much room they take.
+
+use infeed::{
+    Result,
+    format::{Detected, detect},
+    store::{Found, LocalStore, find},
+};
+use infeed_core::Source;
+
+/// Files whose sizes are asked for one by one; of more only this many, spread evenly.
+const ASKED: u64 = 20_000;
+
+/// The name of the format; `auto` is found out.
+pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
+    if given != "auto" {
+        return Ok(given.to_owned());
+    }
+    let store = LocalStore::new();
+    let found = find(paths)?;
+    let folder = found.iter().find_map(|f| if let Found::Folder(name) = f { Some(name.clone()) } else { None });
+    let names = match &folder {
+        Some(folder) => store.names(folder)?,
+        None => found.into_iter().map(|(Found::File(name) | Found::Folder(name))| name).collect(),
+    };
+    Ok(match detect(&store, folder.as_deref(), &names)? {
+        Detected::Shards { format, .. } => format,
+        Detected::Folder => "folder",
+        Detected::Files => "files",
+        Detected::Manifest(_) => "manifest",
+    }
+    .to_owned())
+}
+
+/// Bytes on disk, and whether they were counted or estimated.
+pub(super) fn bytes(source: &dyn Source) -> (u64, bool) {
+    let size = |row: u64| std::fs::metadata(source.shard_of(row)).map_or(0, |m| m.len());
+    let (rows, shards) = (source.rows(), source.shard_rows());
+    // A source of whole files counts as one shard, but each of its rows has a file of its own.
+    let whole_files = shards.len() == 1 && rows > 1 && source.shard_of(0) != source.shard_of(rows - 1);
+    if whole_files {
+        let step = rows.div_ceil(ASKED);
+        let (count, sum) = (0..rows).step_by(step as usize).fold((0u64, 0u64), |(n, sum), row| (n + 1, sum + size(row)));
+        return (if step == 1 { sum } else { (sum as f64 / count as f64 * rows as f64) as u64 }, step == 1);
+    }
+    let mut start = 0;
+    let mut sum = 0;
+    for n in shards {
+        // A shard without rows cannot be asked for by row; it is next to nothing.
+        if *n > 0 {
+            sum += size(start);
+        }
+        start += n;
+    }
+    (sum, true)
+}

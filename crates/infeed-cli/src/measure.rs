@@ -1,0 +1,52 @@
+//! Runs a plan for a while and says how it went.
+
+use crate::{fault::Fault, interrupt, progress::Progress};
+use infeed::{Loader, Next, Options, Plan, Stats};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long the loop sleeps at most before it looks at the clock and at Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Takes batches for `seconds`, epoch after epoch, and at least one batch. With a `step` each batch is kept that long
+/// before the next one is asked for, as a training step would; the CPUs are free meanwhile, as they are when an
+/// accelerator works.
+pub(crate) fn measure(
+    plan: &Arc<Plan>,
+    options: &Options,
+    seconds: f64,
+    step: Option<Duration>,
+    title: &'static str,
+) -> Result<Stats, Fault> {
+    let mut loader = Loader::new(Arc::clone(plan), options.clone())?;
+    let bar = Progress::time(title, seconds);
+    let (start, time) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let mut batches = 0u64;
+    loop {
+        let before = batches;
+        let mut epoch = loader.start()?;
+        loop {
+            interrupt::check()?;
+            match epoch.next(Some(PATIENCE))? {
+                Next::Batch(batch) => {
+                    batches += 1;
+                    if let Some(step) = step {
+                        std::thread::sleep(step);
+                    }
+                    drop(batch);
+                }
+                Next::Waiting => {}
+                Next::End => break,
+            }
+            bar.elapsed(start.elapsed().min(time));
+            if batches > 0 && start.elapsed() >= time {
+                return Ok(loader.stats());
+            }
+        }
+        if batches == before {
+            return Err(infeed::Error::plan("batch", "an epoch has no batches: nothing to measure").into());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Progress bars: on stderr, and only when somebody looks at it.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// A bar that disappears when it is done.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar over `total` things.
+    pub(crate) fn count(title: &'static str, total: u64) -> Self {
+        Self::new(title, total, "{msg:<22} {bar:32} {pos}/{len}")
+    }
+
+    /// A bar over a time.
+    pub(crate) fn time(title: &'static str, seconds: f64) -> Self {
+        Self::new(title, (seconds * 1000.0) as u64, "{msg:<22} {bar:32}")
+    }
+
+    fn new(title: &'static str, total: u64, template: &str) -> Self {
+        // Draws on stderr, and hides itself when that is no terminal.
+        let bar = ProgressBar::new(total).with_message(title);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Progress(bar)
+    }
+
+    /// One thing more.
+    pub(crate) fn step(&self) {
+        self.0.inc(1);
+    }
+
+    /// So much time has gone.
+    pub(crate) fn elapsed(&self, time: Duration) {
+        self.0.set_position(time.as_millis() as u64);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
