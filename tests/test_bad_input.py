@@ -8,6 +8,7 @@ import shutil
 import struct
 import tarfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -149,15 +150,18 @@ def test_corrupt_header_in_the_middle(tmp_path):
         infeed.open(path).rows()
     assert caught.value.offset == third
     lenient = infeed.tar(path, lenient=True, index="off").batch(10)
+    # The sample before the damage may have lost a member to it, so it is left out too, and all of that is said.
     (batch,) = lenient.to_numpy()
-    assert {"k0", "k1", "k3", "k4"} <= set(batch["__key__"])
+    assert {"k0", "k3", "k4"} <= set(batch["__key__"])
+    assert "k1" not in batch["__key__"] and "k1" in lenient.explain()
+    assert "k1" in lenient.to_numpy().stats()["damage"][0]
 
 
 def test_concatenated_archives_are_read_to_the_end(tmp_path):
     a = write_tar(tmp_path / "a.tar", [("a", good(0))])
     b = write_tar(tmp_path / "b.tar", [("b", good(1))])
     both = tmp_path / "both.tar"
-    both.write_bytes(open(a, "rb").read() + open(b, "rb").read())
+    both.write_bytes(Path(a).read_bytes() + Path(b).read_bytes())
     assert infeed.open(both).rows() == 2
 
 
@@ -205,10 +209,10 @@ def test_unreadable_file(tmp_path):
 def test_directory_vanishes_mid_epoch(tmp_path):
     root = tmp_path / "images"
     root.mkdir()
-    for i in range(64):
+    for i in range(200):
         (root / f"{i:02d}.jpg").write_bytes(jpeg(i))
     pipe = infeed.folder(root).decode(image="rgb").batch(2)
-    loader = pipe.to_numpy(threads=1, io_threads=1, prefetch=1, memory=200_000)
+    loader = pipe.to_numpy(threads=1, io_threads=1, prefetch=1, memory=1_100_000)
     it = iter(loader)
     next(it)
     shutil.rmtree(root)

@@ -12,6 +12,12 @@ from conftest import jpeg
 
 import infeed
 
+# webdataset leaves the shards it read open until they are collected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 SAMPLES = [
     {"__key__": f"dir/sub/n{i:04d}", "jpg": jpeg(i), "cls": i, "txt": f"caption {i} ü", "json": {"i": [i, None]}}
     for i in range(23)

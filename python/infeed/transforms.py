@@ -58,12 +58,12 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
+    if isinstance(value, type):  # numpy.float32
+        return value.__name__
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "value") and isinstance(value.value, str):  # torchvision's InterpolationMode
         return value.value
-    if isinstance(value, type):  # numpy.float32
-        return value.__name__
     return str(value)  # numpy.dtype, torch.dtype
 
 

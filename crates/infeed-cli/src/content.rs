@@ -48,9 +48,13 @@ impl Content {
                 }
                 _ => Content::Array(format!("{}{:?}", t.dtype, t.shape)),
             },
-            Value::Image(i) => {
-                Content::Image { codec: "raw", width: i.width(), height: i.height(), channels: i.channels(), depth: 8 }
-            }
+            Value::Image(i) => Content::Image {
+                codec: "raw",
+                width: i.width(),
+                height: i.height(),
+                channels: i.channels(),
+                depth: 8,
+            },
         }
     }
 

@@ -82,7 +82,9 @@ fn table(flat_out: &Stats, paced: &Stats, step: Duration, peak: Option<u64>) -> 
     row("consumer waits", &|s| human::share(s.wait_share));
     for (at, stage) in flat_out.stages.iter().enumerate() {
         let whose = if stage.name == "read" { "I/O threads" } else { "threads" };
-        row(&format!("{} ({whose})", stage.name), &|s| s.stages.get(at).map_or(String::new(), |s| human::share(s.busy)));
+        row(&format!("{} ({whose})", stage.name), &|s| {
+            s.stages.get(at).map_or(String::new(), |s| human::share(s.busy))
+        });
     }
     row("idle (threads)", &|s| human::share(s.idle_share));
     row("threads + I/O threads", &|s| format!("{} + {}", s.threads, s.io_threads));
@@ -104,7 +106,9 @@ fn keeps_up(paced: &Stats, step_ms: f64) -> String {
     let waits = human::share(paced.wait_share);
     // The same bound as the verdict's.
     if paced.wait_share < 0.05 {
-        return format!("with a step of {step_ms:.0} ms the loader keeps up: the consumer waits {waits} of the time");
+        return format!(
+            "with a step of {step_ms:.0} ms the loader keeps up: the consumer waits {waits} of the time"
+        );
     }
     format!("with a step of {step_ms:.0} ms the loader does not quite keep up: {}", paced.verdict)
 }

@@ -5,7 +5,11 @@ pub(crate) fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["B", "KB", "MB", "GB"] {
         if value < 999.5 {
-            return if unit == "B" || value >= 99.5 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") };
+            return if unit == "B" || value >= 99.5 {
+                format!("{value:.0} {unit}")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1000.0;
     }
@@ -17,7 +21,7 @@ pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -33,7 +37,8 @@ pub(crate) fn share(part: f64) -> String {
 
 /// One line of text without control characters, at most `most` characters long.
 pub(crate) fn line(text: &str, most: usize) -> String {
-    let clean: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(most + 1).collect();
+    let clean: String =
+        text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(most + 1).collect();
     if clean.chars().count() <= most {
         return clean;
     }
@@ -46,7 +51,10 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!([bytes(0), bytes(999), bytes(1500), bytes(123_456), bytes(2_000_000_000)].join(" "), "0 B 999 B 1.5 KB 123 KB 2.0 GB");
+        assert_eq!(
+            [bytes(0), bytes(999), bytes(1500), bytes(123_456), bytes(2_000_000_000)].join(" "),
+            "0 B 999 B 1.5 KB 123 KB 2.0 GB"
+        );
         assert_eq!([count(7), count(1234), count(1_234_567)].join(" "), "7 1,234 1,234,567");
         assert_eq!([share(0.0), share(0.004), share(0.5)].join(" "), "0 % 0.4 % 50 %");
         assert_eq!(line("a\nb\u{1b}c", 10), "a b c");

@@ -224,8 +224,8 @@ impl Image {
         if wx.is_empty() || wy.is_empty() {
             return Ok(());
         }
-        let x = Axis { source: self.x.len, full: self.x.full, window: wx };
-        let y = Axis { source: self.y.len, full: self.y.full, window: wy };
+        let x = Axis { source: self.x.len, full: self.x.full, window: wx, span: None };
+        let y = Axis { source: self.y.len, full: self.y.full, window: wy, span: None };
         let (nx, ny) = (needed(&x, self.filter, self.antialias), needed(&y, self.filter, self.antialias));
         let region = Rect {
             x: self.x.start + nx.start,

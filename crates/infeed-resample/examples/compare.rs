@@ -31,6 +31,8 @@ fn main() {
     let cases = [
         Case { name: "250x190 -> 224x224", width: 250, height: 190, full: SIDE },
         Case { name: "394x394 -> 224x224", width: 394, height: 394, full: SIDE },
+        Case { name: "300x600 -> 224x224", width: 300, height: 600, full: SIDE },
+        Case { name: "224x394 -> 224x224", width: 224, height: 394, full: SIDE },
         Case { name: "450x450 -> 256x256, middle 224x224", width: 450, height: 450, full: 256 },
     ];
     for case in &cases {
@@ -54,8 +56,8 @@ fn compare(case: &Case) {
             channels: 3,
             origin: (0, 0),
         },
-        x: Axis { source: case.width, full: case.full, window: margin..margin + SIDE },
-        y: Axis { source: case.height, full: case.full, window: margin..margin + SIDE },
+        x: Axis { source: case.width, full: case.full, window: margin..margin + SIDE, span: None },
+        y: Axis { source: case.height, full: case.full, window: margin..margin + SIDE, span: None },
     };
     let mut theirs = Theirs {
         resizer: Resizer::new(),

@@ -5,11 +5,11 @@
 
 The files are generated: do not edit them, run this script. A file is a run of records: twelve little-endian
 u32 (channels, kind, seed, source width and height, full width and height, window x0 x1 y0 y1, length of what
-follows) and then the bytes Pillow produced. The pictures themselves are made up from kind and seed, here and
+follows), four little-endian f64 (the box, x0 y0 x1 y1) and then the bytes Pillow produced. The pictures themselves are made up from kind and seed, here and
 in the test in the same way, so they take no space.
 
-Needs Pillow below 13: from then on a picture that shrinks more in height than in width is filtered vertically
-first, which rounds differently. (Where kernels overshoot, as with Lanczos on noise, by quite a lot.)
+Needs Pillow 13 or later: older versions filter in another order when many more rows are lost than columns, which
+rounds differently. (Where kernels overshoot, as with Lanczos on noise, by quite a lot.)
 """
 
 import random
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, __version__
 
-assert int(__version__.split(".")[0]) < 13, "see above"
+assert int(__version__.split(".")[0]) >= 13, "see above"
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -48,13 +48,14 @@ def picture(channels, kind, seed, width, height):
     return (255 * ((x // 3 + y // 2 + c) & 1)).astype(np.uint8)
 
 
-def record(name, channels, kind, seed, source, full, window):
+def record(name, channels, kind, seed, source, full, window, box=None):
     (sw, sh), (fw, fh), (x0, x1, y0, y1) = source, full, window
     data = picture(channels, kind, seed, sw, sh)
     image = Image.frombytes(MODES[channels], source, data.tobytes())
-    out = image.resize(full, FILTERS[name]).crop((x0, y0, x1, y1)).tobytes()
+    out = image.resize(full, FILTERS[name], box).crop((x0, y0, x1, y1)).tobytes()
     assert len(out) == (x1 - x0) * (y1 - y0) * channels
-    return struct.pack("<12I", channels, kind, seed, sw, sh, fw, fh, x0, x1, y0, y1, len(out)) + out
+    head = struct.pack("<12I", channels, kind, seed, sw, sh, fw, fh, x0, x1, y0, y1, len(out))
+    return head + struct.pack("<4d", *(box or (0, 0, sw, sh))) + out
 
 
 def whole(full):
@@ -62,33 +63,44 @@ def whole(full):
 
 
 SMALL = [
-    # channels, kind, source, full, window
-    (3, 0, (31, 23), (13, 9), None),
-    (3, 1, (17, 11), (24, 19), None),
-    (3, 2, (41, 37), (20, 18), None),
-    (3, 0, (40, 30), (33, 25), (7, 29, 5, 20)),
-    (3, 0, (19, 21), (19, 11), None),
-    (3, 0, (19, 21), (30, 21), None),
-    (3, 1, (12, 10), (12, 10), (2, 9, 3, 8)),
-    (1, 0, (31, 23), (13, 9), None),
-    (1, 2, (9, 7), (22, 15), (3, 20, 2, 13)),
-    (4, 0, (31, 23), (13, 9), None),
-    (4, 1, (9, 7), (16, 11), (3, 15, 2, 9)),
-    (3, 0, (1, 1), (5, 4), None),
-    (3, 0, (9, 7), (1, 1), None),
-    (1, 0, (1000, 5), (3, 4), None),
-    (3, 0, (11, 1000), (8, 3), None),
-    (1, 0, (3, 2), (1000, 1), None),
-    (1, 0, (2, 3), (1, 1000), None),
-    (4, 0, (1000, 1), (3, 1), None),
+    # channels, kind, source, full, window, box
+    (3, 0, (31, 23), (13, 9), None, None),
+    (3, 1, (15, 11), (17, 13), None, None),
+    (3, 2, (31, 29), (16, 14), None, None),
+    (3, 0, (40, 30), (33, 25), (7, 22, 5, 15), None),
+    (3, 0, (13, 21), (13, 11), None, None),
+    (3, 0, (19, 15), (20, 15), None, None),
+    (3, 1, (12, 10), (12, 10), (2, 9, 3, 8), None),
+    (1, 0, (31, 23), (13, 9), None, None),
+    (1, 2, (9, 7), (22, 15), (3, 20, 2, 13), None),
+    (4, 0, (31, 23), (13, 9), None, None),
+    (4, 1, (9, 7), (16, 11), (3, 15, 2, 9), None),
+    (3, 0, (1, 1), (5, 4), None, None),
+    (3, 0, (9, 7), (1, 1), None, None),
+    (1, 0, (1000, 5), (3, 4), None, None),
+    (3, 0, (11, 1000), (8, 3), None, None),
+    (1, 0, (3, 2), (250, 1), None, None),
+    (1, 0, (2, 3), (1, 250), None, None),
+    (4, 0, (1000, 1), (3, 1), None, None),
+    # Around where the order changes: on one side of it, on the other, and far beyond.
+    (1, 0, (15, 22), (11, 14), None, None),
+    (1, 0, (15, 22), (11, 13), None, None),
+    (3, 0, (21, 40), (19, 17), (3, 18, 4, 12), None),
+    (4, 2, (12, 30), (14, 9), None, None),
+    # Boxes: both orders, larger, smaller, the same size shifted, and all but whole.
+    (3, 0, (31, 23), (13, 9), None, (3.3, 2.7, 28.1, 20.45)),
+    (3, 0, (15, 40), (14, 11), None, (0.6, 10.2, 9.9, 39.8)),
+    (1, 0, (31, 23), (17, 19), None, (10.1, 5.25, 14.9, 8.0)),
+    (4, 0, (9, 7), (9, 7), None, (0.4, 0, 9, 6.7)),
+    (3, 1, (20, 20), (14, 12), (2, 12, 1, 9), (1.0 / 3.0, 0, 20, 19.99999)),
 ]
 
 
 def committed(folder):
     for name in FILTERS:
         records = b""
-        for seed, (channels, kind, source, full, window) in enumerate(SMALL):
-            records += record(name, channels, kind, seed * 1000003, source, full, window or whole(full))
+        for seed, (channels, kind, source, full, window, box) in enumerate(SMALL):
+            records += record(name, channels, kind, seed * 1000003, source, full, window or whole(full), box)
         (folder / f"{name}.bin").write_bytes(records)
 
 
@@ -101,15 +113,21 @@ def wide(folder, count):
             side = rng.choice([8, 64, 300])
             source = (rng.randint(1, side), rng.randint(1, side))
             full = (rng.randint(1, side), rng.randint(1, side))
-            if source[1] > 100 * source[0]:
-                continue  # such strips recent versions of Pillow filter vertically first
             window = whole(full)
             if rng.random() < 0.3:
                 x = sorted(rng.sample(range(full[0] + 1), 2))
                 y = sorted(rng.sample(range(full[1] + 1), 2))
                 window = (x[0], x[1], y[0], y[1])
+            box = None
+            if rng.random() < 0.4:
+                x = sorted(rng.uniform(0, source[0]) for _ in range(2))
+                y = sorted(rng.uniform(0, source[1]) for _ in range(2))
+                # Some boxes keep an end, some one whole axis.
+                x[0], y[1] = rng.choice([x[0], 0]), rng.choice([y[1], source[1]])
+                x, y = rng.choice([(x, y), (x, y), ([0, source[0]], y), (x, [0, source[1]])])
+                box = (x[0], y[0], x[1], y[1])
             channels, kind = rng.choice([1, 3, 3, 4]), rng.choice([0, 0, 1, 2])
-            records += record(name, channels, kind, rng.getrandbits(32), source, full, window)
+            records += record(name, channels, kind, rng.getrandbits(32), source, full, window, box)
         (folder / f"{name}.bin").write_bytes(records)
 
 

@@ -28,6 +28,11 @@ pub(crate) fn check(
         if axis.source == 0 || axis.full == 0 || start > end || end > axis.full {
             return Err(Error::Axis { source: axis.source, full: axis.full, start, end });
         }
+        if let Some(Range { start, end }) = axis.span
+            && !axis.has_good_span()
+        {
+            return Err(Error::Span { source: axis.source, start, end });
+        }
     }
     if x.len() == 0 || y.len() == 0 {
         return Ok(None);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a render was refused. Nothing has been written when one of these comes back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// The picture has a number of channels other than 1, 3 or 4.
@@ -18,6 +18,16 @@ pub enum Error {
         start: u32,
         /// One past the last pixel asked for.
         end: u32,
+    },
+    /// The span of an axis is not a range of the picture: it holds a NaN, lies outside, or is empty, be it only
+    /// in single precision.
+    Span {
+        /// Pixels of the picture along the axis.
+        source: u32,
+        /// Where the span starts.
+        start: f64,
+        /// Where the span ends.
+        end: f64,
     },
     /// The pixel buffer is shorter than its width, height and stride say.
     PixelsTooShort {
@@ -52,6 +62,9 @@ impl fmt::Display for Error {
             Error::Channels(n) => write!(f, "{n} channels; 1, 3 or 4 are supported"),
             Error::Axis { source, full, start, end } => {
                 write!(f, "cannot produce pixels {start}..{end} of an axis resized from {source} to {full}")
+            }
+            Error::Span { source, start, end } => {
+                write!(f, "{start}..{end} is not a range within the {source} pixels of an axis")
             }
             Error::PixelsTooShort { needed, len } => {
                 write!(f, "the picture needs {needed} bytes, its buffer has {len}")

@@ -53,6 +53,7 @@
 //! # Ok::<(), infeed_resample::Error>(())
 //! ```
 
+mod across_first;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -60,6 +61,7 @@ mod avx512;
 mod axis;
 mod check;
 mod convert;
+mod down_first;
 mod error;
 mod filter;
 mod kernel;
@@ -68,6 +70,7 @@ mod plan;
 mod render;
 mod scalar;
 mod sink;
+mod source;
 #[cfg(test)]
 mod tests;
 

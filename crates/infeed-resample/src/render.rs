@@ -1,11 +1,11 @@
-//! The pass itself: rows in, filtered rows through a ring, finished rows out.
+//! A render: what is to be done is settled here, and done in one of two orders.
 
-use std::ops::Range;
-
-use crate::check::{Reads, check};
-use crate::kernel::{BATCH, Finish, Level, PAD};
+use crate::axis::{Method, down_goes_first};
+use crate::check::check;
+use crate::kernel::{Finish, Level};
 use crate::plan::{Plan, Plans};
-use crate::{Axis, Error, Filter, Pixels, Sink, scalar};
+use crate::source::Source;
+use crate::{Axis, Error, Filter, Pixels, Sink};
 
 /// Renders pictures. Keeps its scratch memory and recent coefficients, so use one per thread for long.
 #[derive(Debug)]
@@ -16,17 +16,17 @@ pub struct Resampler {
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
-    /// Horizontally filtered rows; row `r` is in slot `r % slots`.
-    ring: Vec<u8>,
-    /// The row being finished.
-    row: Vec<u8>,
+pub(crate) struct Scratch {
+    /// Rows that have passed the first filter.
+    pub(crate) ring: Vec<u8>,
+    /// The row being finished, or a batch of them.
+    pub(crate) row: Vec<u8>,
     /// The same, flipped.
-    spare: Vec<u8>,
+    pub(crate) spare: Vec<u8>,
     /// Copies of source rows that end too close to the end of the pixels.
-    edge: Vec<u8>,
-    /// Where in the ring the rows under the vertical filter are.
-    taps: Vec<usize>,
+    pub(crate) edge: Vec<u8>,
+    /// Where the rows under the vertical filter are.
+    pub(crate) taps: Vec<usize>,
 }
 
 impl Default for Resampler {
@@ -77,168 +77,46 @@ impl Resampler {
             row_len: x.len() * pixels.channels,
             finish,
         };
-        pass.run(y.len(), &mut self.scratch, sink);
+        // Fixed taps are not Pillow's but torch's, which filters horizontally first whatever the sizes.
+        let by_size = Method::of(filter, antialias) == Method::Antialiased && down_goes_first(x, y);
+        match pass.down {
+            // With one filter there is no order, but this way does it without a copy of the source.
+            Some(plan) if !plan.single && (by_size || pass.across.is_none()) => {
+                pass.down_first(plan, y.len(), &mut self.scratch, sink);
+            }
+            _ => pass.across_first(y.len(), &mut self.scratch, sink),
+        }
         Ok(())
     }
 }
 
-/// The rows of the pixels that a render reads, without the columns it does not.
-#[derive(Clone, Copy)]
-struct Source<'a> {
-    pixels: &'a Pixels<'a>,
-    reads: &'a Reads,
-}
-
-impl<'a> Source<'a> {
-    /// Rows there are.
-    fn rows(&self) -> usize {
-        self.reads.rows.len()
-    }
-
-    /// Bytes of a row.
-    fn row_bytes(&self) -> usize {
-        self.reads.columns.len() * self.pixels.channels
-    }
-
-    /// Row `index` and everything after it.
-    fn from(&self, index: usize) -> &'a [u8] {
-        let row = (self.reads.rows.start as usize + index) * self.pixels.stride;
-        &self.pixels.data[row + self.reads.columns.start as usize * self.pixels.channels..]
-    }
-
-    /// Row `index` with at least `len` bytes, through a copy in `edge` where the pixels end before that.
-    fn padded<'b>(&self, index: usize, len: usize, edge: &'b mut [u8]) -> &'b [u8]
-    where
-        'a: 'b,
-    {
-        let row = self.from(index);
-        if row.len() >= len {
-            return row;
-        }
-        edge[..self.row_bytes()].copy_from_slice(&row[..self.row_bytes()]);
-        edge
-    }
-}
-
-struct Pass<'a> {
-    level: Level,
-    source: Source<'a>,
-    across: Option<&'a Plan>,
-    down: Option<&'a Plan>,
+/// What a render does, in either order. A filter that is not there copies.
+pub(crate) struct Pass<'a> {
+    pub(crate) level: Level,
+    pub(crate) source: Source<'a>,
+    pub(crate) across: Option<&'a Plan>,
+    pub(crate) down: Option<&'a Plan>,
     /// Bytes of a row of the window.
-    row_len: usize,
-    finish: Finish,
+    pub(crate) row_len: usize,
+    pub(crate) finish: Finish,
 }
 
 impl Pass<'_> {
-    fn run(&self, height: usize, scratch: &mut Scratch, sink: &mut Sink<'_>) {
-        let slot = (self.row_len + PAD).next_multiple_of(PAD);
-        let most = self.down.map_or(1, |plan| plan.most);
-        let slots = (most + 2 * BATCH).next_multiple_of(BATCH);
-        // A padded tap reads past the row, so the copy of an edge row has room for that too.
-        let read = self.across.map_or(0, |plan| plan.reach) * self.finish.channels;
-        let read = read.max(self.source.row_bytes()) + PAD;
-        grow(&mut scratch.ring, slot * slots);
-        grow(&mut scratch.row, slot);
-        grow(&mut scratch.spare, slot);
-        grow(&mut scratch.edge, read * BATCH);
-        let mut ring = Ring { bytes: &mut scratch.ring, slot, slots, filled: 0 };
-
-        for index in 0..height {
-            let rows = self.rows_of(index);
-            let weighted = self.down.filter(|plan| !plan.single);
-            let row = match (weighted, self.across) {
-                (None, None) => self.source.padded(rows.start, self.row_len + PAD, &mut scratch.edge[..read]),
-                (None, Some(_)) => {
-                    self.fill(&mut ring, &rows, &mut scratch.edge, read);
-                    let at = ring.at(rows.start);
-                    &ring.bytes[at..at + slot]
-                }
-                (Some(plan), _) => {
-                    self.fill(&mut ring, &rows, &mut scratch.edge, read);
-                    scratch.taps.clear();
-                    scratch.taps.extend(rows.clone().map(|row| ring.at(row)));
-                    // Padding taps weigh nothing but are read, so they point at a row that is there.
-                    scratch.taps.resize(plan.taps, ring.at(rows.start));
-                    self.level.vertical(
-                        plan,
-                        index,
-                        ring.bytes,
-                        &scratch.taps,
-                        self.row_len,
-                        &mut scratch.row,
-                    );
-                    &scratch.row[..slot]
-                }
-            };
-            let place = if sink.flip_v { height - 1 - index } else { index };
-            let base = sink.offset + place * sink.row_stride;
-            self.level.finish(&self.finish, row, &mut scratch.spare, sink.out, base);
-        }
-    }
-
-    /// Rows of the source that row `index` of the window is made from.
-    fn rows_of(&self, index: usize) -> Range<usize> {
-        match self.down {
-            None => index..index + 1,
-            Some(plan) => {
-                let start = plan.starts[index] as usize;
-                start..start + plan.counts[index] as usize
-            }
-        }
-    }
-
-    /// Sees to it that `rows` are in the ring.
-    fn fill(&self, ring: &mut Ring<'_>, rows: &Range<usize>, edge: &mut [u8], read: usize) {
-        // Rows that no output reads are skipped, which a filter of few taps does when it shrinks a lot.
-        ring.filled = ring.filled.max(rows.start / BATCH * BATCH);
-        while ring.filled < rows.end {
-            let first = ring.filled;
-            let at = ring.at(first);
-            let out = &mut ring.bytes[at..at + BATCH * ring.slot];
-            let last = self.source.rows() - 1;
-            match self.across {
-                None => {
-                    for (index, out) in (first..=last).zip(out.chunks_exact_mut(ring.slot)) {
-                        out[..self.row_len].copy_from_slice(&self.source.from(index)[..self.row_len]);
-                    }
-                }
-                Some(plan) if plan.single => {
-                    for (index, out) in (first..=last).zip(out.chunks_exact_mut(ring.slot)) {
-                        scalar::pick(plan, self.finish.channels, self.source.from(index), out);
-                    }
-                }
-                Some(plan) => {
-                    let mut edges = edge.chunks_exact_mut(read);
-                    // The last batch repeats the last row rather than having fewer.
-                    let batch: [&[u8]; BATCH] = std::array::from_fn(|i| {
-                        let edge = edges.next().unwrap_or_default();
-                        self.source.padded((first + i).min(last), read, edge)
-                    });
-                    self.level.horizontal(plan, self.finish.channels, batch, out, ring.slot);
-                }
-            }
-            ring.filled += BATCH;
-        }
+    /// Stores row `index` of the `height` rows of the window.
+    pub(crate) fn store(
+        &self,
+        row: &[u8],
+        spare: &mut [u8],
+        (index, height): (usize, usize),
+        sink: &mut Sink<'_>,
+    ) {
+        let place = if sink.flip_v { height - 1 - index } else { index };
+        let base = sink.offset + place * sink.row_stride;
+        self.level.finish(&self.finish, row, spare, sink.out, base);
     }
 }
 
-struct Ring<'a> {
-    bytes: &'a mut [u8],
-    slot: usize,
-    slots: usize,
-    /// Rows below this one have been through the ring; a multiple of [`BATCH`], as is `slots`.
-    filled: usize,
-}
-
-impl Ring<'_> {
-    /// Where row `row` is.
-    fn at(&self, row: usize) -> usize {
-        row % self.slots * self.slot
-    }
-}
-
-fn grow(bytes: &mut Vec<u8>, len: usize) {
+pub(crate) fn grow(bytes: &mut Vec<u8>, len: usize) {
     if bytes.len() < len {
         bytes.resize(len, 0);
     }

@@ -32,7 +32,17 @@ impl Random {
         let full = if self.below(6) == 0 { source } else { 1 + self.below(most) };
         let start = self.below(full);
         let end = start + 1 + self.below(full - start);
-        if self.below(2) == 0 { Axis::whole(source, full) } else { Axis { source, full, window: start..end } }
+        let window = if self.below(2) == 0 { 0..full } else { start..end };
+        let span = if self.below(3) == 0 { Some(self.span(source)) } else { None };
+        Axis { source, full, window, span }
+    }
+
+    /// A part of `0..source`: now and then all of it, whole pixels, or next to nothing.
+    fn span(&mut self, source: u32) -> std::ops::Range<f64> {
+        let steps = self.pick(&[1, 8, 1000]);
+        let (a, b) = (self.below(source * steps + 1), self.below(source * steps + 1));
+        let [start, end] = [a.min(b), a.max(b)].map(|at| f64::from(at) / f64::from(steps));
+        if start < end { start..end } else { 0.0..f64::from(source) }
     }
 }
 
@@ -145,6 +155,24 @@ impl Request {
     }
 }
 
+/// Bytes as they are, of one pixel; for the rest of a request.
+fn plain() -> Request {
+    Request {
+        channels: 3,
+        x: Axis::whole(1, 1),
+        y: Axis::whole(1, 1),
+        filter: Filter::Bilinear,
+        antialias: true,
+        dtype: Dtype::U8,
+        layout: Layout::Hwc,
+        margin: 0,
+        flip: (false, false),
+        scale: [1.0; 4],
+        bias: [0.0; 4],
+        slack: 0,
+    }
+}
+
 #[test]
 fn vector_code_equals_plain_code() {
     let mut random = Random(1);
@@ -166,8 +194,8 @@ fn windows_flips_layouts_and_margins_agree_with_the_whole() {
         let picture = request.picture(&mut random);
         let out = request.render(Level::best(), &picture);
         let whole = Request {
-            x: Axis::whole(request.x.source, request.x.full),
-            y: Axis::whole(request.y.source, request.y.full),
+            x: Axis { window: 0..request.x.full, ..request.x.clone() },
+            y: Axis { window: 0..request.y.full, ..request.y.clone() },
             layout: Layout::Hwc,
             margin: 0,
             flip: (false, false),
@@ -203,27 +231,14 @@ fn fixed_taps_follow_their_definition() {
         let filter = random.pick(&[Filter::Bilinear, Filter::Bicubic]);
         let (source, full) = (1 + random.below(40), 1 + random.below(90));
         let row: Vec<u8> = (0..source).map(|_| random.next() as u8).collect();
-        let request = Request {
-            channels: 1,
-            x: Axis::whole(source, full),
-            y: Axis::whole(1, 1),
-            filter,
-            antialias: false,
-            dtype: Dtype::U8,
-            layout: Layout::Hwc,
-            margin: 0,
-            flip: (false, false),
-            scale: [1.0; 4],
-            bias: [0.0; 4],
-            slack: 0,
-        };
+        let span = if random.below(2) == 0 { 0.0..f64::from(source) } else { random.span(source) };
+        let x = Axis { span: Some(span.clone()), ..Axis::whole(source, full) };
+        let request = Request { channels: 1, x, filter, antialias: false, ..plain() };
         let out = request.render(Level::best(), &row);
         let tap = |at: i64| f64::from(row[at.clamp(0, i64::from(source) - 1) as usize]);
         for (i, &got) in out.iter().enumerate() {
-            let at = (i as f64 + 0.5) * f64::from(source) / f64::from(full) - 0.5;
-            let expected = if source == full {
-                tap(i as i64)
-            } else if filter == Filter::Bilinear {
+            let at = span.start + (i as f64 + 0.5) * (span.end - span.start) / f64::from(full) - 0.5;
+            let expected = if filter == Filter::Bilinear {
                 let at = at.max(0.0);
                 let (low, t) = (at.floor() as i64, at.fract());
                 tap(low) * (1.0 - t) + tap(low + 1) * t
@@ -277,13 +292,70 @@ fn nonsense_is_refused() {
     for (source, full, window) in
         [(0, 5, 0..5), (10, 0, 0..0), (10, 5, 0..6), (10, 5, std::ops::Range { start: 3, end: 2 })]
     {
-        let bad = Axis { source, full, window };
+        let bad = Axis { source, full, window, span: None };
         assert!(matches!(try_with(good, &bad, 300, |_| ()), Err(Error::Axis { .. })), "{bad:?}");
+    }
+    let spanned = |start, end| Axis { span: Some(std::ops::Range { start, end }), ..axis.clone() };
+    for (start, end) in [(0.0, 10.0), (-0.0, 0.5), (9.999, 10.0), (2.5, 7.25)] {
+        assert_eq!(try_with(good, &spanned(start, end), 300, |_| ()), Ok(()), "{start} {end}");
+    }
+    for (start, end) in [
+        (f64::NAN, 10.0),
+        (0.0, f64::NAN),
+        (-0.1, 10.0),
+        (0.0, 10.000_000_001),
+        (0.0, f64::INFINITY),
+        (f64::NEG_INFINITY, 5.0),
+        (4.0, 4.0),
+        (5.0, 4.0),
+        (0.0, -0.0),
+        (9.000_000_001, 9.000_000_002),
+    ] {
+        let bad = spanned(start, end);
+        assert!(matches!(try_with(good, &bad, 300, |_| ()), Err(Error::Span { source: 10, .. })), "{bad:?}");
+        assert!(needed(&bad, Filter::Bilinear, true).is_empty(), "{bad:?}");
     }
     for pixels in
         [Pixels { width: 9, ..good }, Pixels { origin: (1, 0), ..good }, Pixels { height: 9, ..good }]
     {
         assert!(matches!(try_with(pixels, &axis, 300, |_| ()), Err(Error::NotCovered { .. })), "{pixels:?}");
+    }
+}
+
+/// The whole span said is the whole span unsaid, and a span of whole pixels that keeps its size is a crop.
+#[test]
+fn plain_spans_are_nothing_new() {
+    let mut random = Random(5);
+    for _ in 0..300 {
+        let mut request = Request::random(&mut random);
+        (request.x.span, request.y.span) = (None, None);
+        let picture = request.picture(&mut random);
+        let unsaid = request.render(Level::best(), &picture);
+        request.x.span = Some(0.0..f64::from(request.x.source));
+        request.y.span = Some(0.0..f64::from(request.y.source));
+        assert!(unsaid == request.render(Level::best(), &picture), "{request:?}");
+
+        let (start, end) = (random.below(request.x.source), request.x.source);
+        request.x = Axis { span: Some(f64::from(start)..f64::from(end)), ..Axis::whole(end, end - start) };
+        let spanned = request.render(Level::best(), &picture);
+        request.x = Axis { window: start..end, ..Axis::whole(end, end) };
+        assert!(spanned == request.render(Level::best(), &picture), "{request:?}");
+    }
+}
+
+/// A centre that rounds up to the edge of the picture has no pixel under it, but must not read beyond either.
+#[test]
+fn a_sliver_at_the_edge_can_be_enlarged() {
+    let data: Vec<u8> = (0..100).collect();
+    // Not nearest, which steps through everything before its window.
+    for (filter, span) in FILTERS[1..].iter().flat_map(|&f| [(f, 99.999_99..100.0), (f, 0.0..1e-40)]) {
+        let full = u32::MAX;
+        let x = Axis { source: 100, full, window: full - 3..full, span: Some(span) };
+        let request = Request { channels: 1, x, filter, ..plain() };
+        let out = request.render(Level::Scalar, &data);
+        for level in Level::all() {
+            assert_eq!(out, request.render(level, &data), "{request:?}");
+        }
     }
 }
 

@@ -84,14 +84,19 @@ fn compare(folder: &Path) {
         let (mut cases, mut values, mut total, mut worst) = (0, 0, 0, 0);
         while !rest.is_empty() {
             let (head, tail) = rest.split_at(48);
+            let (bounds, tail) = tail.split_at(32);
+            let bounds: Vec<f64> =
+                bounds.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
             let head: Vec<u32> = head.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
             let [channels, kind, seed, sw, sh, fw, fh, x0, x1, y0, y1, len] = head[..] else {
                 unreachable!()
             };
             let (expected, tail) = tail.split_at(len as usize);
             rest = tail;
-            let x = Axis { source: sw, full: fw, window: x0..x1 };
-            let y = Axis { source: sh, full: fh, window: y0..y1 };
+            let span =
+                |source: u32, from: f64, to: f64| (from > 0.0 || to < f64::from(source)).then_some(from..to);
+            let x = Axis { source: sw, full: fw, window: x0..x1, span: span(sw, bounds[0], bounds[2]) };
+            let y = Axis { source: sh, full: fh, window: y0..y1, span: span(sh, bounds[1], bounds[3]) };
             let data = picture(channels, kind, seed, sw, sh);
             let ours = render(&mut resampler, &data, channels as usize, &x, &y, filter);
             assert_eq!(ours.len(), expected.len());

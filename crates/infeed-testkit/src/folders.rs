@@ -33,7 +33,8 @@ pub fn folder(dir: impl AsRef<Path>, spec: &FolderSpec) -> Result<Vec<PathBuf>> 
     let mut paths = Vec::new();
     for class in 0..spec.classes {
         let home = dir.as_ref().join(format!("class_{class:03}"));
-        std::fs::create_dir_all(&home).map_err(|e| Error::io("make the folder", home.to_string_lossy(), e))?;
+        std::fs::create_dir_all(&home)
+            .map_err(|e| Error::io("make the folder", home.to_string_lossy(), e))?;
         for n in 0..spec.per_class {
             let seed = spec.seed.wrapping_add(class * spec.per_class + n);
             let image = jpeg(&photo(spec.width, spec.height, seed), spec.width, spec.height, &spec.jpeg)?;

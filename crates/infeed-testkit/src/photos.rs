@@ -13,9 +13,9 @@ const LUMA: std::ops::Range<u32> = 1..8;
 const CHROMA: std::ops::Range<u32> = 5..8;
 /// Strength of the coarsest octave; each finer one has [`FALL`] times as much.
 const STRENGTH: f32 = 60.0;
-const FALL: f32 = 0.68;
+const FALL: f32 = 0.72;
 /// Strength of the noise per pixel.
-const GRAIN: f32 = 9.0;
+const GRAIN: f32 = 10.0;
 /// How many discs and bands there are.
 const SHAPES: usize = 6;
 

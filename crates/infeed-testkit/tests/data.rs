@@ -1,9 +1,11 @@
 //! What the testkit makes can be read back by the loader.
+#![allow(clippy::unwrap_used)] // helpers of tests are not recognised as tests
 
 use infeed::{Column, Loader, Next, Options, Recipe, decode::codec_of, open};
 use infeed_core::{Bytes, Channels, Rect, Scratch, Value, Want};
 use infeed_testkit::{
-    FolderSpec, JpegOptions, PngKind, ShardSpec, Subsampling, faults, folder, jpeg, photo, png, shards, suites,
+    FolderSpec, JpegOptions, PngKind, ShardSpec, Subsampling, faults, folder, jpeg, photo, png, shards,
+    suites,
 };
 use std::{ops::ControlFlow, path::PathBuf};
 
@@ -28,7 +30,8 @@ fn jpegs_of_every_kind_decode_to_what_went_in() {
     let pixels = photo(w, h, 9);
     for subsampling in Subsampling::ALL {
         for (progressive, restart_rows) in [(false, 0), (false, 1), (true, 0)] {
-            let options = JpegOptions { quality: 95, subsampling, progressive, restart_rows, optimize: false };
+            let options =
+                JpegOptions { quality: 95, subsampling, progressive, restart_rows, optimize: false };
             let file = jpeg(&pixels, w, h, &options).unwrap();
             let (name, size, back) = read(&file, Channels::Rgb);
             assert_eq!((name.as_str(), size), ("jpeg", (w, h)));
@@ -45,16 +48,27 @@ fn jpegs_of_every_kind_decode_to_what_went_in() {
 fn pngs_decode_to_exactly_what_went_in() {
     let (w, h) = (33, 21);
     let pixels = photo(w, h, 2);
-    let kinds =
-        [(PngKind::Gray, 1), (PngKind::GrayAlpha, 2), (PngKind::Rgb, 3), (PngKind::Rgba, 4), (PngKind::Rgb16, 6)];
+    let kinds = [
+        (PngKind::Gray, 1),
+        (PngKind::GrayAlpha, 2),
+        (PngKind::Rgb, 3),
+        (PngKind::Rgba, 4),
+        (PngKind::Rgb16, 6),
+    ];
     for (kind, bytes) in kinds {
         let data: Vec<u8> = pixels.iter().cycle().take((w * h) as usize * bytes).copied().collect();
         let file = png(&data, w, h, kind).unwrap();
         let (name, size, back) = read(&file, Channels::Stored);
         assert_eq!((name.as_str(), size), ("png", (w, h)));
-        if bytes != 6 {
-            assert_eq!(back, data, "{kind:?}");
-        }
+        // Gray with opacity comes out as RGBA.
+        let wanted: Vec<u8> = match kind {
+            PngKind::GrayAlpha => data.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect(),
+            PngKind::Rgb16 => {
+                data.chunks_exact(2).flat_map(|p| u16::from_be_bytes([p[0], p[1]]).to_ne_bytes()).collect()
+            }
+            _ => data,
+        };
+        assert!(back == wanted, "{kind:?}: {} bytes of {}", back.len(), wanted.len());
     }
 }
 
@@ -68,7 +82,7 @@ fn wrong_sizes_are_refused() {
 #[test]
 fn a_photo_has_the_size_of_a_photo() {
     let bytes: usize = (0..10)
-        .map(|seed| jpeg(&photo(450, 450, seed), 450, 450, &JpegOptions::default()).unwrap().len())
+        .map(|seed| jpeg(&photo(450, 450, seed), 450, 450, &JpegOptions::quality(95)).unwrap().len())
         .sum::<usize>()
         / 10;
     assert!((80_000..130_000).contains(&bytes), "{bytes}");
@@ -88,7 +102,10 @@ fn shards_load_and_hold_what_the_spec_says() {
     .unwrap();
     let mut loader = Loader::new(open(recipe).unwrap(), Options::default()).unwrap();
     let Next::Batch(batch) = loader.start().unwrap().next(None).unwrap() else { panic!("no batch") };
-    let classes: Vec<i64> = batch.column("cls").and_then(Column::bytes).unwrap()
+    let classes: Vec<i64> = batch
+        .column("cls")
+        .and_then(Column::bytes)
+        .unwrap()
         .chunks_exact(8)
         .map(|b| i64::from_ne_bytes(b.try_into().unwrap()))
         .collect();
@@ -110,7 +127,8 @@ fn the_same_spec_makes_the_same_bytes() {
 #[test]
 fn breaking_off_leaves_only_whole_shards() {
     let dir = tempfile::tempdir().unwrap();
-    let paths = infeed_testkit::shards_watched(dir.path(), &ShardSpec::default(), &|| ControlFlow::Break(())).unwrap();
+    let paths = infeed_testkit::shards_watched(dir.path(), &ShardSpec::default(), &|| ControlFlow::Break(()))
+        .unwrap();
     assert!(paths.is_empty());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

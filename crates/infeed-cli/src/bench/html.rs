@@ -1,6 +1,6 @@
 //! A report in one file: no scripts, nothing from outside, so that it can be mailed and opened years later.
 
-use super::{Run, busy, summary};
+use super::{Run, TITLES, busy, summary};
 use crate::human;
 use infeed::{Plan, engine::usable_cpus};
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub(super) fn page(plan: &Plan, recipe: &str, runs: &[Run]) -> String {
     let _ = write!(out, "<h2>What the threads did</h2>\n{}", shares(runs));
     let _ = write!(out, "<h2>Numbers</h2>\n{}", numbers(runs));
     if let Some(last) = runs.last() {
-        let _ = write!(out, "<p>{}</p>\n", escape(&last.stats.verdict));
+        let _ = writeln!(out, "<p>{}</p>", escape(&last.stats.verdict));
     }
     let _ = write!(out, "<h2>Recipe</h2>\n<pre>{}</pre>\n</body></html>\n", escape(recipe));
     out
@@ -50,7 +50,8 @@ fn rates(runs: &[Run]) -> String {
     let most = runs.iter().map(|run| run.stats.samples_per_s).fold(1e-9, f64::max);
     chart(runs, |run, y, out| {
         let width = run.stats.samples_per_s / most * BAR;
-        let _ = write!(out, "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"18\" fill=\"#2f6feb\"/>");
+        let _ =
+            write!(out, "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{width:.1}\" height=\"18\" fill=\"#2f6feb\"/>");
         let label = format!("{} ({:.2}x)", human::count(run.stats.samples_per_s.round() as u64), run.speedup);
         let _ = write!(out, "<text x=\"{:.1}\" y=\"{}\">{label}</text>", LEFT + width + 6.0, y + 13);
     })
@@ -72,8 +73,10 @@ fn shares(runs: &[Run]) -> String {
             x += width;
         }
     });
-    let legend: Vec<String> =
-        PARTS.iter().map(|(name, colour)| format!("<span style=\"color:{colour}\">&#9632;</span> {name}")).collect();
+    let legend: Vec<String> = PARTS
+        .iter()
+        .map(|(name, colour)| format!("<span style=\"color:{colour}\">&#9632;</span> {name}"))
+        .collect();
     format!("{bars}<p>{}</p>\n", legend.join(" &nbsp; "))
 }
 
@@ -93,26 +96,13 @@ fn chart(runs: &[Run], draw: impl Fn(&Run, usize, &mut String)) -> String {
 }
 
 fn numbers(runs: &[Run]) -> String {
-    let mut out = String::from("<table><tr>");
-    for title in ["threads", "samples/s", "speed-up", "MB/s read", "waits", "read", "decode", "transform", "idle"] {
-        let _ = write!(out, "<th>{title}</th>");
-    }
-    for Run { stats, speedup } in runs {
-        let busy = |name| human::share(busy(stats, name));
-        let _ = write!(
-            out,
-            "</tr>\n<tr><td>{}</td><td>{}</td><td>{speedup:.2}x</td><td>{:.1}</td>",
-            stats.threads,
-            human::count(stats.samples_per_s.round() as u64),
-            stats.read_mb_per_s
-        );
-        let shares =
-            [human::share(stats.wait_share), busy("read"), busy("decode"), busy("transform"), human::share(stats.idle_share)];
-        for share in shares {
-            let _ = write!(out, "<td>{share}</td>");
-        }
-    }
-    out + "</tr></table>\n"
+    let row = |cells: &[String], tag: &str| -> String {
+        let cells: String = cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let head = row(&TITLES.map(str::to_owned), "th");
+    let body: String = runs.iter().map(|run| row(&run.cells(), "td")).collect();
+    format!("<table>\n{head}{body}</table>\n")
 }
 
 /// Text that cannot end up as markup: paths and recipes are the user's.

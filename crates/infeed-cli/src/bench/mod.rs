@@ -17,6 +17,10 @@ use infeed::{Error, Options, Plan, Recipe, Stats, engine::usable_cpus, open};
 use serde_json::json;
 use std::{path::Path, sync::Arc};
 
+/// The columns of the table, here and in the HTML report.
+const TITLES: [&str; 9] =
+    ["threads", "samples/s", "speed-up", "MB/s read", "waits", "read", "decode", "transform", "idle"];
+
 /// One measured run.
 #[derive(Debug)]
 struct Run {
@@ -28,7 +32,8 @@ struct Run {
 pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
     let plan = plan(args)?;
     let threads = threads(args);
-    let options = |n: usize| Options { threads: Some(n), on_error: args.on_error.into(), ..Options::default() };
+    let options =
+        |n: usize| Options { threads: Some(n), on_error: args.on_error.into(), ..Options::default() };
     if args.warmup > 0.0 {
         let most = threads.iter().copied().max().unwrap_or(1);
         measure(&plan, &options(most), args.warmup, None, "warming up")?;
@@ -46,7 +51,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
         std::fs::write(path, page).map_err(|e| Error::io("write", path.to_string_lossy(), e))?;
     }
     let verdict = runs.last().map_or("", |run| run.stats.verdict.as_str());
-    let written = args.html.as_ref().map(|p| format!("\nThe report is in {}", p.display())).unwrap_or_default();
+    let written =
+        args.html.as_ref().map(|p| format!("\nThe report is in {}", p.display())).unwrap_or_default();
     Ok(Report {
         text: format!(
             "{}\n{}\n\n{}\n{verdict}{written}",
@@ -99,7 +105,8 @@ fn threads(args: &BenchArgs) -> Vec<usize> {
         return if args.threads.is_empty() { vec![usable_cpus()] } else { args.threads.clone() };
     }
     let cpus = usable_cpus();
-    let mut out: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cpus).collect();
+    let mut out: Vec<usize> =
+        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cpus).collect();
     out.push(cpus);
     out
 }
@@ -112,7 +119,8 @@ fn summary(plan: &Plan) -> String {
         Stage::Seed { .. } => "seed".to_owned(),
         Stage::Select { fields } => format!("select {}", fields.join(" ")),
         Stage::Decode { fields } => {
-            let all: Vec<String> = fields.iter().map(|(name, with)| format!("{name}={}", with.name)).collect();
+            let all: Vec<String> =
+                fields.iter().map(|(name, with)| format!("{name}={}", with.name)).collect();
             format!("decode {}", all.join(" "))
         }
         Stage::Map { name, .. } => name.clone(),
@@ -123,22 +131,8 @@ fn summary(plan: &Plan) -> String {
 }
 
 fn table(runs: &[Run]) -> String {
-    let titles = ["threads", "samples/s", "speed-up", "MB/s read", "waits", "read", "decode", "transform", "idle"];
-    let mut table = Table::new(&titles.map(|title| (title, Align::Right)));
-    for Run { stats, speedup } in runs {
-        let busy = |name: &str| human::share(busy(stats, name));
-        table.row([
-            stats.threads.to_string(),
-            human::count(stats.samples_per_s.round() as u64),
-            format!("{speedup:.2}x"),
-            format!("{:.1}", stats.read_mb_per_s),
-            human::share(stats.wait_share),
-            busy("read"),
-            busy("decode"),
-            busy("transform"),
-            human::share(stats.idle_share),
-        ]);
-    }
+    let mut table = Table::new(&TITLES.map(|title| (title, Align::Right)));
+    runs.iter().for_each(|run| table.row(run.cells()));
     table.render()
 }
 
@@ -148,6 +142,23 @@ fn busy(stats: &Stats, name: &str) -> f64 {
 }
 
 impl Run {
+    /// What stands under [`TITLES`].
+    fn cells(&self) -> [String; 9] {
+        let stats = &self.stats;
+        let busy = |name: &str| human::share(busy(stats, name));
+        [
+            stats.threads.to_string(),
+            human::count(stats.samples_per_s.round() as u64),
+            format!("{:.2}x", self.speedup),
+            format!("{:.1}", stats.read_mb_per_s),
+            human::share(stats.wait_share),
+            busy("read"),
+            busy("decode"),
+            busy("transform"),
+            human::share(stats.idle_share),
+        ]
+    }
+
     fn json(&self) -> serde_json::Value {
         let mut out = json!(self.stats);
         out["speedup"] = json!(self.speedup);

@@ -45,7 +45,8 @@ impl Data {
             width: SIDE,
             height: SIDE,
             classes: 1000,
-            jpeg: JpegOptions::quality(90),
+            // About half a byte per pixel, as ImageNet has it.
+            jpeg: JpegOptions::quality(95),
             name: "demo".to_owned(),
             ..ShardSpec::default()
         };

@@ -17,7 +17,8 @@ pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
     }
     let store = LocalStore::new();
     let found = find(paths)?;
-    let folder = found.iter().find_map(|f| if let Found::Folder(name) = f { Some(name.clone()) } else { None });
+    let folder =
+        found.iter().find_map(|f| if let Found::Folder(name) = f { Some(name.clone()) } else { None });
     let names = match &folder {
         Some(folder) => store.names(folder)?,
         None => found.into_iter().map(|(Found::File(name) | Found::Folder(name))| name).collect(),
@@ -39,7 +40,8 @@ pub(super) fn bytes(source: &dyn Source) -> (u64, bool) {
     let whole_files = shards.len() == 1 && rows > 1 && source.shard_of(0) != source.shard_of(rows - 1);
     if whole_files {
         let step = rows.div_ceil(ASKED);
-        let (count, sum) = (0..rows).step_by(step as usize).fold((0u64, 0u64), |(n, sum), row| (n + 1, sum + size(row)));
+        let (count, sum) =
+            (0..rows).step_by(step as usize).fold((0u64, 0u64), |(n, sum), row| (n + 1, sum + size(row)));
         return (if step == 1 { sum } else { (sum as f64 / count as f64 * rows as f64) as u64 }, step == 1);
     }
     let mut start = 0;

@@ -48,7 +48,8 @@ pub(super) fn survey(source: &dyn Source, count: u64) -> Result<Survey, Fault> {
     let mut survey = Survey { fields, ..Survey::default() };
     let (rows, count) = (source.rows(), count.min(source.rows()));
     // In 128 bits: a row number times a count may not fit into 64.
-    let sample: Vec<u64> = (0..count).map(|n| (u128::from(n) * u128::from(rows) / u128::from(count)) as u64).collect();
+    let sample: Vec<u64> =
+        (0..count).map(|n| (u128::from(n) * u128::from(rows) / u128::from(count)) as u64).collect();
     for together in sample.chunks(TOGETHER) {
         interrupt::check()?;
         match source.fetch(together, &names) {

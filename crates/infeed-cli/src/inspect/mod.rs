@@ -38,7 +38,10 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     facts.row(["rows".to_owned(), human::count(source.rows())]);
     if shards.len() > 1 {
         let (least, most) = (shards.iter().min().unwrap_or(&0), shards.iter().max().unwrap_or(&0));
-        facts.row(["shards".to_owned(), format!("{}, {least} to {most} rows each", human::count(shards.len() as u64))]);
+        facts.row([
+            "shards".to_owned(),
+            format!("{}, {least} to {most} rows each", human::count(shards.len() as u64)),
+        ]);
     }
     facts.row(["bytes".to_owned(), format!("{}{}", if exact { "" } else { "about " }, human::bytes(bytes))]);
     let classes = source.classes();
@@ -75,7 +78,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
 
 fn survey_table(survey: &Survey) -> String {
     let columns = ["field", "holds", "in rows", "min", "mean", "max", "images"];
-    let align = |title: &str| if matches!(title, "field" | "holds" | "images") { Align::Left } else { Align::Right };
+    let align =
+        |title: &str| if matches!(title, "field" | "holds" | "images") { Align::Left } else { Align::Right };
     let mut table = Table::new(&columns.map(|title| (title, align(title)))).indented(2);
     for field in &survey.fields {
         let bytes = field.bytes();

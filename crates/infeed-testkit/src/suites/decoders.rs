@@ -50,7 +50,9 @@ fn promise(decoder: &dyn Decoder, input: &Bytes) -> Result<bool, String> {
             return Ok(true);
         }
         (Value::Tensor(t), Kind::Array) if t.dtype == spec.dtype => t.shape.clone(),
-        (Value::Image(i), Kind::Image(layout)) if i.finish.layout == layout && i.finish.dtype == spec.dtype => {
+        (Value::Image(i), Kind::Image(layout))
+            if i.finish.layout == layout && i.finish.dtype == spec.dtype =>
+        {
             i.shape().to_vec()
         }
         _ => return Err(format!("promises {spec} and gives {}", value.what())),
@@ -74,7 +76,7 @@ fn refuses(entry: &Entry<dyn Decoder>, decoder: &dyn Decoder) -> Result<(), Stri
 /// A NumPy file with the floats 0 and 1.
 fn npy() -> Bytes {
     let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".to_owned();
-    while (10 + header.len() + 1) % 64 != 0 {
+    while !(10 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

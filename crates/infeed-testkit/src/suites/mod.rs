@@ -24,11 +24,7 @@ pub fn all() -> Vec<String> {
 }
 
 /// Runs one check; a panic is a fault as well.
-fn guarded<T>(
-    faults: &mut Vec<String>,
-    what: &str,
-    check: impl FnOnce() -> Result<T, String>,
-) -> Option<T> {
+fn guarded<T>(faults: &mut Vec<String>, what: &str, check: impl FnOnce() -> Result<T, String>) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(check)) {
         Ok(Ok(value)) => return Some(value),
         Ok(Err(fault)) => faults.push(format!("{what}: {fault}")),

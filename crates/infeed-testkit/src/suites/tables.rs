@@ -42,8 +42,12 @@ fn table(kind: &str, rows: &[Json], faults: &mut Vec<String>) {
             if text(param, "about").is_empty() || text(param, "python").is_empty() {
                 faults.push(format!("{kind}: the parameter `{name}.{own}` has no text or no type"));
             }
-            if !param["required"].is_boolean() || !param.as_object().is_some_and(|p| p.contains_key("default")) {
-                faults.push(format!("{kind}: the parameter `{name}.{own}` does not say whether it must be given"));
+            if !param["required"].is_boolean()
+                || !param.as_object().is_some_and(|p| p.contains_key("default"))
+            {
+                faults.push(format!(
+                    "{kind}: the parameter `{name}.{own}` does not say whether it must be given"
+                ));
             }
         }
     }

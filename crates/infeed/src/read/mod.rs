@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Fetch a dozen rows at a time rather than a whole batch: as long as they fit into the processor's second cache the
-//! next fetch is written into the same warm buffers. With rows of 110 KB out of the page cache groups of 16 came at
-//! nearly twice the rate of groups of 256, as much for sequential as for shuffled rows.
+//! next fetch is written into the same warm buffers. With rows of 110 KB out of the page cache groups of 16 took a
+//! fifth to a third less processor time than groups of 256, in sequence and shuffled.
 //!
 //! [`coalesce`] is arithmetic and knows no file; [`StoreSource`] does the reading.
 

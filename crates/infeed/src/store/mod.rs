@@ -10,12 +10,12 @@
 //! # Why `pread` and not `mmap`
 //!
 //! Chosen by measurement, and by what happens on a bad day. With rows of 110 KB out of the page cache, `pread` into
-//! reused buffers costs as much processor time as copying out of a map made for the occasion, a third more than
-//! copying out of a map that has stood long enough for all its pages to be in place, and a third to a quarter of
-//! reading into fresh memory. For a row of that size the difference to the standing map is some ten microseconds,
-//! one percent of decoding it. Two things speak against the map. A file that somebody truncates while it is being
-//! read is an error here, with its name and both sizes; a map kills the process with `SIGBUS`. And `pread` waits in
-//! the thread that reads ahead; a map waits in whoever first looks at the bytes, which is a decoding worker.
+//! reused buffers takes about the processor time of copying out of a map made for the occasion, a fifth to a half
+//! more than copying out of a map whose pages are all in place already (some ten microseconds a row), and about a
+//! third of what reading into fresh memory takes. Two things speak against the map. A file that somebody truncates
+//! while it is being read is an error here, with its name and both sizes; a map kills the process with `SIGBUS`. And
+//! `pread` waits in the thread that reads ahead; a map waits in whoever first looks at the bytes, which is a
+//! decoding worker.
 //!
 //! [`Store::list`]: infeed_core::Store::list
 //! [`Store::stat`]: infeed_core::Store::stat
