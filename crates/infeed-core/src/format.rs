@@ -31,6 +31,11 @@ pub trait Index: Debug + Send + Sync {
     /// The byte ranges that hold the fields of these rows.
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>>;
 
+    /// What a lenient pass stepped over, in words. Empty for a sound shard.
+    fn damage(&self) -> &[String] {
+        &[]
+    }
+
     /// Makes records of the bytes of [`Index::ranges`]. A field that a row does not have is [`crate::Value::Missing`].
     fn cut(&self, rows: &[u64], fields: &[Arc<str>], bytes: Vec<Bytes>) -> Result<Vec<Record>>;
 }

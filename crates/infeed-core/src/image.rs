@@ -10,7 +10,10 @@ use crate::{
 use bytes::Bytes;
 use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
+
+/// After shrinking while decoding, the resize still shrinks by at least this much.
+const MARGIN: u32 = 2;
 
 /// The order of an image's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,23 +227,16 @@ impl Image {
         if wx.is_empty() || wy.is_empty() {
             return Ok(());
         }
-        let x = Axis { source: self.x.len, full: self.x.full, window: wx, span: None };
-        let y = Axis { source: self.y.len, full: self.y.full, window: wy, span: None };
-        let (nx, ny) = (needed(&x, self.filter, self.antialias), needed(&y, self.filter, self.antialias));
-        let region = Rect {
-            x: self.x.start + nx.start,
-            y: self.y.start + ny.start,
-            width: nx.end - nx.start,
-            height: ny.end - ny.start,
-        };
-        let job = Job { x, y, region, from: (nx.start, ny.start) };
         match &self.origin {
             Origin::Raw { data } => {
                 let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
+                let job = self.job(1, wx, wy);
                 self.resample(&mut scratch.resampler, data, area, &job, out)
             }
-            Origin::Encoded { bytes, codec, info, want, .. } => {
-                let want = Want { region, shrink: 1, channels: *want };
+            Origin::Encoded { bytes, codec, info, want, exact } => {
+                let shrink = if *exact { 1 } else { self.shrink(info.shrinks) };
+                let job = self.job(shrink, wx, wy);
+                let want = Want { region: grown(job.region, shrink, self.size), shrink, channels: *want };
                 let mut pixels = std::mem::take(&mut scratch.pixels);
                 let done = scratch
                     .decoding(|s| codec.read(bytes, info, &want, s, &mut pixels))
@@ -249,6 +245,26 @@ impl Image {
                 done
             }
         }
+    }
+
+    /// How far the decoder may shrink: by half as much as the resize does on both axes, so that the resize still
+    /// averages over at least [`MARGIN`] pixels of what the decoder made. CORRECTNESS.md has the measured error.
+    fn shrink(&self, most: u32) -> u32 {
+        if self.filter == Filter::Nearest {
+            return 1;
+        }
+        let fits = |t: &Track, by: u32| u64::from(t.len) >= u64::from(t.full) * u64::from(by * MARGIN);
+        [8, 4, 2].into_iter().find(|by| *by <= most && fits(&self.x, *by) && fits(&self.y, *by)).unwrap_or(1)
+    }
+
+    /// What is to be rendered from an image that was shrunk while it was decoded.
+    fn job(&self, shrink: u32, wx: Range<u32>, wy: Range<u32>) -> Job {
+        let (x, x0) = axis(&self.x, shrink, self.size.0, wx);
+        let (y, y0) = axis(&self.y, shrink, self.size.1, wy);
+        let (nx, ny) = (needed(&x, self.filter, self.antialias), needed(&y, self.filter, self.antialias));
+        let region =
+            Rect { x: x0 + nx.start, y: y0 + ny.start, width: nx.end - nx.start, height: ny.end - ny.start };
+        Job { x, y, region, from: (nx.start, ny.start) }
     }
 
     /// Fills the whole output with the finished fill colour.
@@ -329,6 +345,26 @@ impl Image {
             .render(&pixels, &job.x, &job.y, self.filter, self.antialias, &mut sink)
             .map_err(|e| Error::sample(e.to_string()))
     }
+}
+
+/// The axis of a resize from an image that was shrunk by `shrink`, and where its crop starts there. A crop need not start
+/// at a whole shrunken pixel: the span says where in between.
+fn axis(track: &Track, shrink: u32, size: u32, window: Range<u32>) -> (Axis, u32) {
+    if shrink == 1 {
+        return (Axis { source: track.len, full: track.full, window, span: None }, track.start);
+    }
+    let first = track.start / shrink;
+    let last = (track.start + track.len).min(size).div_ceil(shrink);
+    let inside = |at: u32| f64::from(at) / f64::from(shrink) - f64::from(first);
+    let span = Some(inside(track.start)..inside(track.start + track.len));
+    (Axis { source: last - first, full: track.full, window, span }, first)
+}
+
+/// A region of shrunken pixels in pixels of the image itself.
+fn grown(region: Rect, shrink: u32, size: (u32, u32)) -> Rect {
+    let (x, y) = (region.x * shrink, region.y * shrink);
+    let (width, height) = ((region.width * shrink).min(size.0 - x), (region.height * shrink).min(size.1 - y));
+    Rect { x, y, width, height }
 }
 
 /// One rendering: the axes, the source pixels they need and where those start on the axes.

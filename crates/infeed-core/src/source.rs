@@ -31,6 +31,11 @@ pub trait Source: Debug + Send + Sync {
         &[]
     }
 
+    /// What was left out of damaged shards when they were opened, in words.
+    fn damage(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How many rows there are.
     fn rows(&self) -> u64 {
         self.shard_rows().iter().sum()

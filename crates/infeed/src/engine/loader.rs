@@ -62,6 +62,6 @@ impl Loader {
 
     /// What the loader has done so far.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.trace, self.settled.threads, self.settled.io_threads)
+        Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, self.plan.source.damage())
     }
 }

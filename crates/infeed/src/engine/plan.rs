@@ -108,6 +108,9 @@ impl Plan {
     /// The pipeline in words: stages and specs.
     pub fn explain(&self) -> String {
         let mut out = format!("source  {}\norder   {}\n", self.source.describe(), self.order.describe());
+        for what in self.source.damage() {
+            let _ = writeln!(out, "damage  {what}");
+        }
         let width = self.spec.fields.iter().map(|(n, _)| n.len()).max().unwrap_or(0).max(6);
         for ((name, _), chain) in self.spec.fields.iter().zip(&self.chains) {
             let mut lead = format!("{name:width$}");

@@ -45,12 +45,14 @@ pub struct Stats {
     pub bad_samples: u64,
     /// The first of them.
     pub bad: Vec<BadSample>,
+    /// What was left out of damaged shards when they were opened.
+    pub damage: Vec<String>,
     /// What holds the loader back, and what to do.
     pub verdict: String,
 }
 
 impl Stats {
-    pub(crate) fn of(trace: &Trace, threads: usize, io_threads: usize) -> Self {
+    pub(crate) fn of(trace: &Trace, threads: usize, io_threads: usize, damage: Vec<String>) -> Self {
         let seconds = |ns: &std::sync::atomic::AtomicU64| ns.load(Relaxed) as f64 / 1e9;
         let (wait, work) = (seconds(&trace.wait_ns), seconds(&trace.consumer_ns));
         let (read, decode) = (seconds(&trace.read_ns), seconds(&trace.decode_ns));
@@ -78,6 +80,7 @@ impl Stats {
             idle_share: per(idle, worked),
             bad_samples,
             bad,
+            damage,
             verdict: String::new(),
         };
         stats.verdict = verdict::of(&stats);
@@ -98,6 +101,9 @@ impl fmt::Display for Stats {
         writeln!(f, "idle       {:.0} % of {} threads", self.idle_share * 100.0, self.threads)?;
         if self.bad_samples > 0 {
             writeln!(f, "bad        {} samples; the first: {}", self.bad_samples, self.bad.first().map_or("", |b| &b.error))?;
+        }
+        for what in &self.damage {
+            writeln!(f, "damage     {what}")?;
         }
         write!(f, "verdict    {}", self.verdict)
     }

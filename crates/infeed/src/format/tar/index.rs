@@ -31,11 +31,6 @@ pub struct TarIndex {
 }
 
 impl TarIndex {
-    /// What a lenient pass skipped, in words. Empty for a tar without faults.
-    pub fn damage(&self) -> &[String] {
-        &self.damage
-    }
-
     /// Bytes of memory it takes.
     pub fn memory(&self) -> usize {
         let numbers = self.starts.len() + self.blocks.len() + self.lens.len() + self.key_ends.len();
@@ -91,6 +86,10 @@ impl TarIndex {
 }
 
 impl Index for TarIndex {
+    fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
     fn rows(&self) -> u64 {
         self.key_ends.len() as u64
     }

@@ -158,6 +158,13 @@ impl Source for StoreSource {
         });
     }
 
+    fn damage(&self) -> Vec<String> {
+        let noted = |(shard, index): (&Shard, &Arc<dyn Index>)| -> Vec<String> {
+            index.damage().iter().map(|what| format!("shard `{}`: {what}", shard.name)).collect()
+        };
+        self.shards.iter().zip(&self.indices).flat_map(noted).collect()
+    }
+
     fn describe(&self) -> String {
         let rows = self.starts.last().copied().unwrap_or(0);
         let fields: Vec<&str> = self.spec.fields.iter().map(|(name, _)| &**name).collect();

@@ -7,7 +7,7 @@
 pub(super) mod codec;
 
 use super::TarIndex;
-use infeed_core::Shard;
+use infeed_core::{Index, Shard};
 use std::{
     io::Write,
     path::{Path, PathBuf},
