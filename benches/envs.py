@@ -105,9 +105,7 @@ def ensure(name: str, *, install: bool = True) -> Path:
         call([str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip"], failed)
         call([str(python), "-m", "pip", "install", "--quiet", *env.requirements], failed)
     except subprocess.CalledProcessError as error:
-        raise NotInstalled(
-            f"{' '.join(error.cmd[1:5])} failed, see {failed}: {last_error(failed)}"
-        ) from error
+        raise NotInstalled(f"{' '.join(error.cmd[1:5])} failed, see {failed}: {last_error(failed)}") from error
     failed.unlink(missing_ok=True)
     note.write_text(stamp(env))
     return python

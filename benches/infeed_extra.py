@@ -58,7 +58,6 @@ def python(task: Task, *, rounds: int = 60, calls: int = 2) -> dict[str, float]:
     did wait all the same (a neighbour took the processor) shows as an outlier and the median ignores it.
     """
     import infeed
-
     import infeed_runner
 
     pattern = infeed_runner.shard_pattern(task.data / "small")
@@ -78,9 +77,7 @@ def python(task: Task, *, rounds: int = 60, calls: int = 2) -> dict[str, float]:
 
 def main() -> None:
     """Run one measurement."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("first", "memory", "python"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=2)

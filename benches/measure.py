@@ -151,8 +151,6 @@ def pick_cpus(threads: int) -> list[int]:
     second: list[int] = []
     for cpu in allowed:
         siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        leader = (
-            siblings.read_text().replace("-", ",").split(",")[0].strip() if siblings.exists() else str(cpu)
-        )
+        leader = siblings.read_text().replace("-", ",").split(",")[0].strip() if siblings.exists() else str(cpu)
         (first if leader == str(cpu) or int(leader) not in allowed else second).append(cpu)
     return (first + second)[:threads]

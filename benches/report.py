@@ -132,9 +132,7 @@ def remarks(found: Found) -> list[str]:
     others = sorted(line["others"] for line in found["runs"])
     if others:
         middle = others[len(others) // 2]
-        lines.append(
-            f"- other programs kept {middle:.2f} CPUs busy in the middle run, {others[-1]:.2f} in the worst"
-        )
+        lines.append(f"- other programs kept {middle:.2f} CPUs busy in the middle run, {others[-1]:.2f} in the worst")
         if middle > BUSY:
             lines.append("- THE MACHINE WAS BUSY: do not quote these numbers, run again when it is quiet")
     return lines

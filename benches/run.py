@@ -39,21 +39,15 @@ def names(known: dict[str, object], text: str) -> list[str]:
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=Path, help="folder of JPEGs to make the data from")
     parser.add_argument("--only", default="", metavar="WORKS", help=f"of {','.join(WORKS)}")
     parser.add_argument("--peers", default="", metavar="PEERS", help=f"of {','.join(PEERS)}")
-    parser.add_argument(
-        "--threads", type=int, default=2, help="threads or worker processes, and CPUs pinned to"
-    )
+    parser.add_argument("--threads", type=int, default=2, help="threads or worker processes, and CPUs pinned to")
     parser.add_argument("--rounds", type=int, help="every runner once per round; the best counts (default 3)")
     parser.add_argument("--repeat", type=int, default=1, help="timed windows per run; the best counts")
     parser.add_argument("--seconds", type=float, help="length of a timed window (default 4)")
-    parser.add_argument(
-        "--timeout", type=float, default=120.0, help="seconds after which one run is given up"
-    )
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds after which one run is given up")
     parser.add_argument("--all-rounds", action="store_true", help="slow peers too take part in every round")
     parser.add_argument("--quick", action="store_true", help="one round of short windows")
     parser.add_argument("--json", type=Path, help="write everything measured to this file")
@@ -174,17 +168,13 @@ class Bench:
         """All there is to know."""
         return {
             "machine": machine.describe(),
-            "settings": {
-                k: getattr(self.args, k) for k in ("threads", "rounds", "repeat", "seconds", "works")
-            },
+            "settings": {k: getattr(self.args, k) for k in ("threads", "rounds", "repeat", "seconds", "works")},
             "data": json.loads((self.data / "meta.json").read_text()),
             "runs": self.lines,
             "failed": self.failed,
             "not_installed": self.missing,
             "floors": self.floors,
-            "extras": extras.measure(
-                Path(sys.executable), self.data, self.args.threads, quick=self.args.quick
-            ),
+            "extras": extras.measure(Path(sys.executable), self.data, self.args.threads, quick=self.args.quick),
         }
 
 

@@ -76,9 +76,7 @@ def worker(
 
 def find_images(chosen: Path | None) -> Path | None:
     """The photographs: named, from INFEED_BENCH_IMAGES, or beside the checkout; None: make some up."""
-    named = chosen or (
-        Path(os.environ["INFEED_BENCH_IMAGES"]) if "INFEED_BENCH_IMAGES" in os.environ else None
-    )
+    named = chosen or (Path(os.environ["INFEED_BENCH_IMAGES"]) if "INFEED_BENCH_IMAGES" in os.environ else None)
     if named:
         if not named.is_dir():
             raise SystemExit(f"{named} is not a folder")

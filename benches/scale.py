@@ -28,9 +28,7 @@ def rate(data: Path, threads: int, seconds: float, work: str) -> float:
 
 def main() -> None:
     """Measure and print one Markdown table and one JSON line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--threads", default="1,2,4,8,16")
     parser.add_argument("--seconds", type=float, default=4.0)

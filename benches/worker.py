@@ -25,9 +25,7 @@ from works import WORKS, Task
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peer", choices=[INFEED.name, *PEERS])
     parser.add_argument("--work", choices=list(WORKS), required=True)
     parser.add_argument("--data", type=Path, required=True)

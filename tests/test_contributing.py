@@ -20,7 +20,9 @@ def test_the_transform_recipe(tmp_path):
     code, module, entry = re.findall(r"```rust\n(.*?)```", recipe, re.S)
 
     copy = tmp_path / "checkout"
-    listed = subprocess.run(["git", "ls-files", "Cargo.*", "crates"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "Cargo.*", "crates"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     for name in listed.stdout.splitlines():
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +34,12 @@ def test_the_transform_recipe(tmp_path):
     text = table.read_text()
     before = text.count("\n")
     text = text.replace("mod resize;\n", module + "mod resize;\n", 1)
-    text = re.sub(r"(pub const ENTRIES.*?)(\n\];)", lambda m: m.group(1) + "\n" + entry.rstrip("\n") + m.group(2), text, flags=re.S)
+    text = re.sub(
+        r"(pub const ENTRIES.*?)(\n\];)",
+        lambda m: m.group(1) + "\n" + entry.rstrip("\n") + m.group(2),
+        text,
+        flags=re.S,
+    )
     assert text.count("\n") == before + 2, "two lines and no more"
     table.write_text(text)
 

@@ -26,7 +26,14 @@ def test_immutable_and_lazy():
 
 def test_explain_reads_no_sample(shards):
     text = infeed.open(shards).shuffle(seed=3).decode(jpg="rgb").map(T.Resize((8, 9))).batch(4).explain()
-    for part in ["4 shards", "50 rows", "global shuffle, seed 3", "Resize", "u8[8, 9, 3]", "batch   4 samples, 13 per epoch"]:
+    for part in [
+        "4 shards",
+        "50 rows",
+        "global shuffle, seed 3",
+        "Resize",
+        "u8[8, 9, 3]",
+        "batch   4 samples, 13 per epoch",
+    ]:
         assert part in text, text
 
 
@@ -59,7 +66,14 @@ def test_tqdm_knows_the_total(shards):
 
 
 def test_tuples(shards):
-    loader = infeed.open(shards).decode(jpg="rgb", cls="int").map(T.Resize((4, 4))).batch(10).to_tuple("cls", "jpg").to_numpy()
+    loader = (
+        infeed.open(shards)
+        .decode(jpg="rgb", cls="int")
+        .map(T.Resize((4, 4)))
+        .batch(10)
+        .to_tuple("cls", "jpg")
+        .to_numpy()
+    )
     for cls, jpg in loader:
         assert cls.shape == (10,) and jpg.shape == (10, 4, 4, 3)
 
@@ -156,15 +170,23 @@ def test_stats(shards):
     list(loader)
     stats = loader.stats()
     assert (stats["samples"], stats["batches"], stats["threads"]) == (50, 7, 2)
-    assert 0 <= stats["wait_share"] <= 1 and [s["name"] for s in stats["stages"]] == ["read", "decode", "transform"]
+    assert 0 <= stats["wait_share"] <= 1 and [s["name"] for s in stats["stages"]] == [
+        "read",
+        "decode",
+        "transform",
+    ]
     assert "verdict" in str(stats) and "samples/s" in str(stats)
     json.dumps(stats)
 
 
 def test_the_command_line(shards):
     run = subprocess.run(
-        [sys.executable, "-m", "infeed", "inspect", str(Path(shards).parent), "--json"], capture_output=True, text=True
+        [sys.executable, "-m", "infeed", "inspect", str(Path(shards).parent), "--json"],
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["rows"] == 50
-    assert subprocess.run([sys.executable, "-m", "infeed", "inspect", "/nowhere"], capture_output=True).returncode == 1
+    assert (
+        subprocess.run([sys.executable, "-m", "infeed", "inspect", "/nowhere"], capture_output=True).returncode == 1
+    )

@@ -103,7 +103,12 @@ def test_eval_transform_is_torchvision(tmp_path):
     transforms = pytest.importorskip("torchvision.transforms")
     images = [jpeg(i, 260 + 31 * i, 240 + 17 * i) for i in range(6)]
     want = transforms.Compose(
-        [transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
+        [
+            transforms.Resize(256),
+            transforms.CenterCrop(224),
+            transforms.ToTensor(),
+            transforms.Normalize(MEAN, STD),
+        ]
     )
     got = load(tmp_path, images, T.Resize(256), T.CenterCrop(224), T.Normalize(MEAN, STD))
     assert got.shape == (6, 3, 224, 224) and got.dtype == np.float32

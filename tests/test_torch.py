@@ -14,7 +14,9 @@ torch = pytest.importorskip("torch")
 
 
 def pipe(shards, *last):
-    return infeed.open(shards).shuffle(seed=2).decode(jpg="rgb", cls="int").map(T.RandomResizedCrop(24), *last).batch(8)
+    return (
+        infeed.open(shards).shuffle(seed=2).decode(jpg="rgb", cls="int").map(T.RandomResizedCrop(24), *last).batch(8)
+    )
 
 
 def test_equals_numpy(shards):
@@ -28,7 +30,10 @@ def test_equals_numpy(shards):
 @pytest.mark.parametrize("dtype", ["u8", "f16", "bf16", "f32"])
 def test_every_dtype(shards, dtype):
     batch = next(iter(pipe(shards, T.ToDtype(dtype)).to_torch()))
-    assert batch["jpg"].dtype == {"u8": torch.uint8, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[dtype]
+    assert (
+        batch["jpg"].dtype
+        == {"u8": torch.uint8, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[dtype]
+    )
     assert batch["jpg"].shape == (8, 24, 24, 3)
     plain = next(iter(pipe(shards).to_torch()))["jpg"]
     assert (batch["jpg"].float() - plain.float()).abs().max() <= (1 if dtype == "bf16" else 0)

@@ -19,7 +19,13 @@ pytestmark = [
 ]
 
 SAMPLES = [
-    {"__key__": f"dir/sub/n{i:04d}", "jpg": jpeg(i), "cls": i, "txt": f"caption {i} ü", "json": {"i": [i, None]}}
+    {
+        "__key__": f"dir/sub/n{i:04d}",
+        "jpg": jpeg(i),
+        "cls": i,
+        "txt": f"caption {i} ü",
+        "json": {"i": [i, None]},
+    }
     for i in range(23)
 ]
 

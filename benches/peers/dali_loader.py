@@ -22,13 +22,9 @@ def epochs(task: Task) -> Epochs:
     scale = {"mean": [m * 255 for m in MEAN], "std": [s * 255 for s in STD], "output_layout": "CHW"}
     bilinear = {"interp_type": types.INTERP_LINEAR, "antialias": True}
 
-    @dali.pipeline_def(
-        batch_size=task.batch, num_threads=task.threads, device_id=None, prefetch_queue_depth=2
-    )
+    @dali.pipeline_def(batch_size=task.batch, num_threads=task.threads, device_id=None, prefetch_queue_depth=2)
     def pipeline() -> tuple[Any, Any]:
-        body, label = fn.readers.file(
-            files=[f for f, _ in rows], labels=[y for _, y in rows], random_shuffle=True
-        )
+        body, label = fn.readers.file(files=[f for f, _ in rows], labels=[y for _, y in rows], random_shuffle=True)
         if task.encoded:
             return body, label
         if task.work == "small":
@@ -37,9 +33,7 @@ def epochs(task: Task) -> Epochs:
             image = fn.decoders.image(body, device="cpu")
             image = fn.resize(image, resize_shorter=RESIZE, **bilinear)
             return fn.crop_mirror_normalize(image, crop=(CROP, CROP), **scale), label
-        image = fn.decoders.image_random_crop(
-            body, device="cpu", random_area=AREA, random_aspect_ratio=ASPECT
-        )
+        image = fn.decoders.image_random_crop(body, device="cpu", random_area=AREA, random_aspect_ratio=ASPECT)
         image = fn.resize(image, size=(CROP, CROP), **bilinear)
         flip = fn.random.coin_flip()
         if not task.normalised:

@@ -48,9 +48,7 @@ class Loader:
         if self.task.decoder == "cv2":
             import cv2
 
-            pixels = cv2.cvtColor(
-                cv2.imdecode(np.frombuffer(body, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB
-            )
+            pixels = cv2.cvtColor(cv2.imdecode(np.frombuffer(body, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
             image = torch.from_numpy(pixels)
             return image if self.transform is None else self.transform(image.permute(2, 0, 1))
         picture = Image.open(io.BytesIO(body)).convert("RGB")

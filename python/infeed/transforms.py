@@ -72,11 +72,16 @@ def _classes() -> dict[str, type[Transform]]:
     for entry in json.loads(_core.entries("transforms")):
         lines = [entry["about"], ""]
         lines += [f"* ``{p['name']}``: {p['about']}" for p in entry["params"]]
-        body = {"name": entry["name"], "_params": tuple(entry["params"]), "__doc__": "\n".join(lines), "__module__": __name__}
+        body = {
+            "name": entry["name"],
+            "_params": tuple(entry["params"]),
+            "__doc__": "\n".join(lines),
+            "__module__": __name__,
+        }
         out[entry["name"]] = type(entry["name"], (Transform,), body)
     return out
 
 
 _made = _classes()
 globals().update(_made)
-__all__ = ["Transform", *_made]  # noqa: PLE0604
+__all__ = ["Transform", *_made]

@@ -77,4 +77,6 @@ def _encode(field: str, value: Any) -> bytes:
         return str(value).encode()
     if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
         return value.tobytes()
-    raise TypeError(f"field {field!r}: cannot write {type(value).__name__}; give bytes, text, a number, or name it .npy or .json")
+    raise TypeError(
+        f"field {field!r}: cannot write {type(value).__name__}; give bytes, text, a number, or name it .npy or .json"
+    )

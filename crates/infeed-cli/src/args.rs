@@ -46,9 +46,10 @@ pub(crate) enum Command {
     infeed demo\n  \
     infeed demo --threads 1 --seconds 2\n  \
     infeed demo --samples 10000 --dir demo-data --keep\n\n\
-    JPEGs of 450x450 in tar shards are loaded with the pipeline that image models are trained with: shuffle, decode,\n\
-    RandomResizedCrop 224, flip, Normalize, batches of 64. First flat out, then with a consumer that takes its time\n\
-    over each batch, as a training step does.")]
+    JPEGs of 450x450 in tar shards are loaded with the pipeline that image models\n\
+    are trained with: shuffle, decode, RandomResizedCrop 224, flip, Normalize,\n\
+    batches of 64. First flat out, then with a consumer that takes its time over\n\
+    each batch, as a training step does.")]
 pub(crate) struct DemoArgs {
     /// Images to make.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -60,7 +61,7 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
     /// CPU workers [default: the CPUs this process may use].
-    #[arg(long, value_parser = threads)]
+    #[arg(long, value_parser = positive)]
     pub(crate) threads: Option<usize>,
     /// Leave the data there afterwards.
     #[arg(long)]
@@ -73,7 +74,7 @@ pub(crate) struct DemoArgs {
     infeed inspect train-000000.tar\n  \
     infeed inspect 'shards/train-{000000..000127}.tar' --rows 1\n  \
     infeed inspect images/ --json\n\n\
-    Sizes and contents are those of a sample of rows spread over the whole data set (--sample).")]
+    Sizes and contents are those of a sample of rows (--sample), spread evenly.")]
 pub(crate) struct InspectArgs {
     /// Files, folders or patterns: train-*.tar, train-{000..127}.tar, images/.
     #[arg(required = true)]
@@ -95,16 +96,18 @@ pub(crate) struct InspectArgs {
     infeed bench train.toml\n  \
     infeed bench 'train-*.tar' --threads 1,2,4 --batch 256\n  \
     infeed bench images/ --sweep --html report.html\n\n\
-    A recipe (.toml or .json) is run as it is. A data set with images gets the training pipeline: shuffle, decode,\n\
-    RandomResizedCrop, flip, Normalize; any other is read and made into batches as it is.\n\
-    Every run starts with the same samples. A first, unmeasured run (--warmup) brings them into the page cache as far\n\
-    as it gets; for data larger than memory the runs measure the disk as well.")]
+    A recipe (.toml or .json) is run as it is. A data set with images gets the\n\
+    training pipeline: shuffle, decode, RandomResizedCrop, flip, Normalize; any other\n\
+    is read and made into batches as it is.\n\n\
+    Every run starts with the same samples. A first, unmeasured run (--warmup) brings\n\
+    them into the page cache as far as it gets; for data larger than memory the runs\n\
+    measure the disk as well.")]
 pub(crate) struct BenchArgs {
     /// A recipe, or files, folders or patterns.
     #[arg(required = true, value_name = "RECIPE|PATH")]
     pub(crate) what: Vec<String>,
     /// CPU workers, one run for each number [default: the CPUs this process may use].
-    #[arg(long, value_delimiter = ',', value_parser = threads)]
+    #[arg(long, value_delimiter = ',', value_parser = positive)]
     pub(crate) threads: Vec<usize>,
     /// One run each for 1, 2, 4, ... threads, up to the CPUs this process may use.
     #[arg(long, conflicts_with = "threads")]
@@ -116,7 +119,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value_t = 1.0, value_parser = seconds)]
     pub(crate) warmup: f64,
     /// Samples per batch, for a PATH [default: 64].
-    #[arg(long, value_parser = threads)]
+    #[arg(long, value_parser = positive)]
     pub(crate) batch: Option<usize>,
     /// Side of the cropped images, for a PATH [default: 224].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_535))]
@@ -170,7 +173,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn threads(text: &str) -> Result<usize, String> {
+fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(n),
         _ => Err("must be a whole number of at least 1".to_owned()),

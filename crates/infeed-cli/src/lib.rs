@@ -32,7 +32,10 @@ use report::Report;
 pub fn run(args: Vec<String>) -> i32 {
     // Known before the arguments are understood, because even that can fail.
     let json = args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
-    match dispatch(args) {
+    let outcome = dispatch(args);
+    // A request that came too late to be noticed must not end the next run in this process.
+    let _ = interrupt::check();
+    match outcome {
         Ok(Outcome::Text(text)) => {
             output::text(&text);
             0
@@ -65,6 +68,9 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Ok(cli) => cli,
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return Ok(Outcome::Text(e.to_string()));
+        }
+        Err(e) if e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Err(Fault::Usage(format!("which command?\n\n{}", e.to_string().trim_end())));
         }
         Err(e) => return Err(Fault::usage(&e)),
     };

@@ -10,6 +10,25 @@ use std::{
 /// How long the loop sleeps at most before it looks at the clock and at Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) stats: Stats,
+    /// Seconds of waiting for the first batch of each epoch. Short epochs make much of it, real ones next to nothing.
+    pub(crate) start_s: f64,
+}
+
+impl Measured {
+    /// Share of the time spent waiting for the first batch of each epoch.
+    pub(crate) fn start_share(&self) -> f64 {
+        if self.stats.seconds > 0.0 {
+            (self.start_s / self.stats.seconds).min(self.stats.wait_share)
+        } else {
+            0.0
+        }
+    }
+}
+
 /// Takes batches for `seconds`, epoch after epoch, and at least one batch. With a `step` each batch is kept that long
 /// before the next one is asked for, as a training step would; the CPUs are free meanwhile, as they are when an
 /// accelerator works.
@@ -19,18 +38,22 @@ pub(crate) fn measure(
     seconds: f64,
     step: Option<Duration>,
     title: &'static str,
-) -> Result<Stats, Fault> {
+) -> Result<Measured, Fault> {
     let mut loader = Loader::new(Arc::clone(plan), options.clone())?;
     let bar = Progress::time(title, seconds);
     let (start, time) = (Instant::now(), Duration::from_secs_f64(seconds));
-    let mut batches = 0u64;
+    let (mut batches, mut start_s) = (0u64, 0.0);
     loop {
         let before = batches;
         let mut epoch = loader.start()?;
+        let began = Instant::now();
         loop {
             interrupt::check()?;
             match epoch.next(Some(PATIENCE))? {
                 Next::Batch(batch) => {
+                    if batches == before {
+                        start_s += began.elapsed().as_secs_f64();
+                    }
                     batches += 1;
                     if let Some(step) = step {
                         std::thread::sleep(step);
@@ -42,7 +65,7 @@ pub(crate) fn measure(
             }
             bar.elapsed(start.elapsed().min(time));
             if batches > 0 && start.elapsed() >= time {
-                return Ok(loader.stats());
+                return Ok(Measured { stats: loader.stats(), start_s });
             }
         }
         if batches == before {

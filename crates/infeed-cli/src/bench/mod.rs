@@ -40,7 +40,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
     }
     let mut runs: Vec<Run> = Vec::new();
     for n in threads {
-        let stats = measure(&plan, &options(n), args.seconds, None, "measuring")?;
+        let stats = measure(&plan, &options(n), args.seconds, None, "measuring")?.stats;
         let first = runs.first().map_or(stats.samples_per_s, |run| run.stats.samples_per_s);
         let speedup = if first > 0.0 { stats.samples_per_s / first } else { 0.0 };
         runs.push(Run { stats, speedup });

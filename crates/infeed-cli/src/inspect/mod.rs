@@ -27,12 +27,12 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     let format = disk::format(&args.path, &args.format)?;
     let (bytes, exact) = disk::bytes(source);
     let survey = fields::survey(source, args.sample)?;
-    let rows = preview(source, args.rows)?;
+    let rows = preview(source, args.rows);
     let shards = source.shard_rows();
     let decode: Map<String, Json> =
         survey.fields.iter().filter_map(|f| Some((f.name.to_string(), json!(f.decoder()?)))).collect();
 
-    let mut text = format!("{}\n\n", bold(source.describe()));
+    let mut text = format!("{}\n\n", bold(human::line(&args.path.join(" "), 100)));
     let mut facts = Table::new(&[("", Align::Left), ("", Align::Left)]);
     facts.row(["format", format.as_str()]);
     facts.row(["rows".to_owned(), human::count(source.rows())]);
@@ -104,27 +104,32 @@ fn survey_table(survey: &Survey) -> String {
 struct Row {
     key: String,
     fields: Vec<(Arc<str>, Content, u64)>,
+    error: Option<String>,
 }
 
-fn preview(source: &dyn Source, rows: u64) -> Result<Vec<Row>, Fault> {
+fn preview(source: &dyn Source, rows: u64) -> Vec<Row> {
     let names: Vec<Arc<str>> = source.spec().fields.iter().map(|(name, _)| Arc::clone(name)).collect();
-    let mut out = Vec::new();
-    for row in 0..rows.min(source.rows()) {
-        let record = source.fetch(&[row], &names)?.pop().unwrap_or_default();
-        let fields = names
-            .iter()
-            .zip(&record.fields)
-            .map(|(name, value)| (Arc::clone(name), Content::of(value), size(value)))
-            .collect();
-        out.push(Row { key: source.key(row), fields });
-    }
-    Ok(out)
+    let show = |row| {
+        let key = source.key(row);
+        match source.fetch(&[row], &names) {
+            Err(error) => Row { key, fields: vec![], error: Some(error.to_string()) },
+            Ok(records) => {
+                let values = records.iter().flat_map(|record| &record.fields);
+                let fields = names.iter().zip(values).map(|(n, v)| (Arc::clone(n), Content::of(v), size(v)));
+                Row { key, fields: fields.collect(), error: None }
+            }
+        }
+    };
+    (0..rows.min(source.rows())).map(show).collect()
 }
 
 fn preview_text(source: &dyn Source, rows: &[Row]) -> String {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]).indented(2);
     for row in rows {
         let mut key = row.key.clone();
+        if let Some(error) = &row.error {
+            table.row([std::mem::take(&mut key), String::new(), error.clone()]);
+        }
         for (name, content, size) in &row.fields {
             let mut shown = content.show(*size);
             if let (Content::Int { value, encoded: false }, "label") = (content, &**name)
@@ -142,6 +147,6 @@ impl Row {
     fn json(&self) -> Json {
         let fields: Map<String, Json> =
             self.fields.iter().map(|(name, content, size)| (name.to_string(), content.json(*size))).collect();
-        json!({"key": self.key, "fields": fields})
+        json!({"key": self.key, "fields": fields, "error": self.error})
     }
 }

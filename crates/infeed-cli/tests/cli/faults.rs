@@ -89,3 +89,36 @@ fn the_library_gives_the_same_codes() {
     assert_eq!(run(&["inspect", "/no/such.tar"]), 1);
     assert_eq!(run(&["inspect"]), 2);
 }
+
+#[test]
+fn an_unreadable_row_is_shown_and_the_rest_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("list.txt");
+    infeed_testkit::folder(dir.path(), &infeed_testkit::FolderSpec::default()).unwrap();
+    std::fs::write(&list, "class_000/gone.jpg 0\nclass_000/000000.jpg 0\n").unwrap();
+    let output = infeed(&["inspect", "--format", "manifest", "--json", &list.to_string_lossy()]);
+    let value: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&value["sampled_rows"], &value["unreadable_rows"]), (&1.into(), &1.into()), "{value}");
+    assert!(value["preview"][0]["error"].as_str().unwrap().contains("gone.jpg"), "{value}");
+    assert_eq!(value["preview"][1]["fields"]["image"]["kind"], "jpeg");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_cleans_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_infeed"))
+        .args(["demo", "--seconds", "60"])
+        .env("TMPDIR", dir.path())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let made = || std::fs::read_dir(dir.path()).unwrap().count() > 0;
+    while !made() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!made(), "the temporary folder is gone");
+}

@@ -14,9 +14,10 @@ use std::{
 
 /// Bytes per piece: enough that the lock does not matter, little enough that workers share a batch evenly.
 const PIECE_BYTES: u64 = 256 << 10;
-/// Below this rate (bytes per second and thread) the bytes come from a device and not from the page cache, and telling
-/// the kernel early what will be read pays for the extra calls.
-const FROM_MEMORY: f64 = 1.5e9;
+/// A read out of the page cache is faster than this, per byte and per row. When reads are slower the bytes come from a
+/// device, and telling the kernel early what will be read pays for the extra calls.
+const CACHED_NS_PER_BYTE: f64 = 0.7;
+const CACHED_NS_PER_ROW: f64 = 30_000.0;
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
@@ -33,20 +34,26 @@ pub(super) fn read_pieces(shared: &Shared) {
                 if state.wants_plan() {
                     let flight = plan_flight(shared, state.next);
                     state.next += 1;
+                    let coming = from_device(shared).then(|| flight.rows_to_read());
                     state.flights.push_back(flight);
                     shared.more_to_read.notify_one();
+                    if let Some(rows) = coming {
+                        drop(state);
+                        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
+                        state = shared.lock();
+                    }
                     continue;
                 }
                 state = shared.wait(&shared.more_to_read, state);
             }
         };
-        hint(shared, &piece);
         let start = Instant::now();
         let records = fetch(shared, &piece);
         let spent = start.elapsed();
         let trace = &shared.trace;
         trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
         trace.read_bytes.fetch_add(piece.bytes, Relaxed);
+        trace.read_rows.fetch_add(piece.rows.len() as u64, Relaxed);
         let mut state = shared.lock();
         let number = piece.flight;
         if let Some(flight) = state.flight(number) {
@@ -57,13 +64,11 @@ pub(super) fn read_pieces(shared: &Shared) {
     }
 }
 
-/// Tells the store what comes next, when reading turns out to be slow.
-fn hint(shared: &Shared, piece: &Piece) {
-    let ns = shared.trace.read_ns.load(Relaxed);
-    let bytes = shared.trace.read_bytes.load(Relaxed);
-    if ns > 10_000_000 && (bytes as f64 / ns as f64) * 1e9 < FROM_MEMORY {
-        shared.plan.source.will_fetch(&piece.rows, &shared.plan.fields);
-    }
+/// Whether reading turns out to be slower than the page cache is.
+fn from_device(shared: &Shared) -> bool {
+    let trace = &shared.trace;
+    let (bytes, rows) = (trace.read_bytes.load(Relaxed) as f64, trace.read_rows.load(Relaxed) as f64);
+    rows > 0.0 && trace.read_ns.load(Relaxed) as f64 > bytes * CACHED_NS_PER_BYTE + rows * CACHED_NS_PER_ROW
 }
 
 /// Reads a piece. When it fails as a whole, row by row, so that only the bad rows are lost.

@@ -114,6 +114,11 @@ impl State {
 }
 
 impl Flight {
+    /// The rows that are not read yet, piece by piece: ascending.
+    pub(super) fn rows_to_read(&self) -> Vec<u64> {
+        self.unread.iter().flat_map(|piece| piece.rows.iter().copied()).collect()
+    }
+
     /// A flight that only brings an error to the consumer.
     pub(super) fn failed(error: Error) -> Self {
         Flight {

@@ -17,6 +17,8 @@ pub(crate) struct Trace {
     pub(crate) samples: AtomicU64,
     /// Bytes read.
     pub(crate) read_bytes: AtomicU64,
+    /// Rows read.
+    pub(crate) read_rows: AtomicU64,
     /// Time of I/O threads spent reading.
     pub(crate) read_ns: AtomicU64,
     /// Time of workers spent decoding.
