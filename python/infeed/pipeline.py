@@ -73,7 +73,7 @@ class Pipeline:
         """
         if not fields:
             raise ValueError('decode needs at least one field, for example decode(jpg="rgb")')
-        image = {"exact": exact, "orientation": orientation}
+        image: dict[str, Any] = {"exact": exact, "orientation": orientation}
         if max_pixels is not None:
             image["max_pixels"] = _whole("max_pixels", max_pixels)
         uses = {}

@@ -9,6 +9,7 @@ from .loader import Loader
 
 try:
     import torch
+    import torch.utils.dlpack
 except ImportError as error:  # pragma: no cover - depends on the environment
     raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
 
@@ -16,12 +17,17 @@ except ImportError as error:  # pragma: no cover - depends on the environment
 class TorchLoader(Loader):
     """A :class:`~infeed.loader.Loader` whose arrays are tensors. Nothing is copied."""
 
+    def _bytes(self, array: _core.Array) -> Any:
+        return self._array(array)
+
     def _array(self, array: _core.Array) -> Any:
+        if array.nbytes == 0:
+            return torch.empty(array.shape, dtype=_DTYPES[array.dtype])
         if array.readonly:
             # torch has no read-only tensors. These bytes are shared with neighbours in the shard, so a write through a
             # view would spoil other samples: copy.
             return torch.frombuffer(bytearray(array), dtype=_DTYPES[array.dtype]).reshape(array.shape)
-        return torch.from_dlpack(array)
+        return torch.utils.dlpack.from_dlpack(array)
 
 
 _DTYPES = {

@@ -4,9 +4,7 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are really used and writes the finished values to where
 //! they belong: into the batch.
 
-use crate::{
-    Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, view::Track,
-};
+use crate::{Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, view::Track};
 use bytes::Bytes;
 use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
 use serde::{Deserialize, Serialize};
@@ -39,7 +37,8 @@ pub struct Finish {
 
 impl Finish {
     /// Pixels as they are.
-    pub const PLAIN: Finish = Finish { dtype: Dtype::U8, layout: Layout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
+    pub const PLAIN: Finish =
+        Finish { dtype: Dtype::U8, layout: Layout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
 }
 
 /// Where the pixels come from.
@@ -68,7 +67,11 @@ pub struct Image {
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Image").field("size", &self.size).field("x", &self.x).field("y", &self.y).finish_non_exhaustive()
+        f.debug_struct("Image")
+            .field("size", &self.size)
+            .field("x", &self.x)
+            .field("y", &self.y)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,8 +94,12 @@ impl Image {
 
     /// Decoded pixels: interleaved u8 rows without gaps.
     pub fn raw(width: u32, height: u32, channels: u8, data: Vec<u8>) -> Result<Self> {
-        if data.len() as u64 != u64::from(width) * u64::from(height) * u64::from(channels) || data.is_empty() {
-            return Err(Error::sample(format!("{} bytes cannot be {width}x{height}x{channels} pixels", data.len())));
+        if data.len() as u64 != u64::from(width) * u64::from(height) * u64::from(channels) || data.is_empty()
+        {
+            return Err(Error::sample(format!(
+                "{} bytes cannot be {width}x{height}x{channels} pixels",
+                data.len()
+            )));
         }
         Ok(Self::new(Origin::Raw { data: Arc::new(data) }, (width, height), channels))
     }
@@ -141,7 +148,15 @@ impl Image {
     }
 
     /// Takes a rectangle of what is seen now. It may reach outside, where `fill` shows.
-    pub fn crop(&mut self, left: i64, top: i64, width: u32, height: u32, fill: [u8; 4], scratch: &mut Scratch) -> Result<()> {
+    pub fn crop(
+        &mut self,
+        left: i64,
+        top: i64,
+        width: u32,
+        height: u32,
+        fill: [u8; 4],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let padded = self.x.padded() || self.y.padded();
         let outside = left < 0
             || top < 0
@@ -211,14 +226,18 @@ impl Image {
         }
         match &mut self.origin {
             Origin::Raw { data } => Ok(Arc::make_mut(data)),
-            Origin::Encoded { .. } => Err(Error::Internal { what: "a settled image is still encoded".to_owned() }),
+            Origin::Encoded { .. } => {
+                Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
+            }
         }
     }
 
     /// Decodes what is used and writes [`Image::bytes`] bytes of finished values.
     pub fn render(&self, scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
         if out.len() != self.bytes() {
-            return Err(Error::Internal { what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()) });
+            return Err(Error::Internal {
+                what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()),
+            });
         }
         if self.x.padded() || self.y.padded() {
             self.paint(out);

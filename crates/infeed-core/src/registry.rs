@@ -86,16 +86,22 @@ impl Args {
         if let Some(wrong) = given.keys().find(|k| !names.contains(&k.as_str())) {
             let near = nearest(wrong, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
             let takes = if names.is_empty() { "no arguments".to_owned() } else { names.join(", ") };
-            return Err(Error::argument(format!("{owner} has no argument `{wrong}`{near} (it takes {takes})")));
+            return Err(Error::argument(format!(
+                "{owner} has no argument `{wrong}`{near} (it takes {takes})"
+            )));
         }
         let mut values = Map::new();
         for param in params {
             let value = match (given.get(param.name), param.default) {
                 (Some(value), _) => value.clone(),
-                (None, Some(default)) => serde_json::from_str(default)
-                    .map_err(|e| Error::Internal { what: format!("default of {owner}.{}: {e}", param.name) })?,
+                (None, Some(default)) => serde_json::from_str(default).map_err(|e| Error::Internal {
+                    what: format!("default of {owner}.{}: {e}", param.name),
+                })?,
                 (None, None) => {
-                    return Err(Error::argument(format!("{owner} needs the argument `{}`: {}", param.name, param.about)));
+                    return Err(Error::argument(format!(
+                        "{owner} needs the argument `{}`: {}",
+                        param.name, param.about
+                    )));
                 }
             };
             values.insert(param.name.to_owned(), value);
@@ -151,7 +157,9 @@ impl Args {
     pub fn floats(&self, name: &str) -> Result<Vec<f64>> {
         let bad = || self.error(name, "must be a number or a list of numbers");
         match self.get(name) {
-            Json::Array(items) => items.iter().map(|x| x.as_f64().filter(|x| x.is_finite()).ok_or_else(bad)).collect(),
+            Json::Array(items) => {
+                items.iter().map(|x| x.as_f64().filter(|x| x.is_finite()).ok_or_else(bad)).collect()
+            }
             one => Ok(vec![one.as_f64().filter(|x| x.is_finite()).ok_or_else(bad)?]),
         }
     }
@@ -166,7 +174,8 @@ impl Args {
 
     /// A whole number or a list of whole numbers, each at least `least`.
     pub fn ints(&self, name: &str, least: i64) -> Result<Vec<i64>> {
-        let bad = || self.error(name, &format!("must be a whole number of at least {least}, or a list of them"));
+        let bad =
+            || self.error(name, &format!("must be a whole number of at least {least}, or a list of them"));
         let one = |x: &Json| x.as_i64().filter(|n| *n >= least).ok_or_else(bad);
         match self.get(name) {
             Json::Array(items) => items.iter().map(one).collect(),
@@ -189,7 +198,8 @@ impl Args {
     /// An element type.
     pub fn dtype(&self, name: &str) -> Result<Dtype> {
         let known: Vec<&str> = Dtype::ALL.iter().map(|d| d.name()).collect();
-        Dtype::parse(self.text(name)?).ok_or_else(|| self.error(name, &format!("must be one of {}", known.join(", "))))
+        Dtype::parse(self.text(name)?)
+            .ok_or_else(|| self.error(name, &format!("must be one of {}", known.join(", "))))
     }
 }
 
@@ -215,7 +225,9 @@ mod tests {
 
     #[test]
     fn slips_are_named() {
-        assert!(args(r#"{"size": 3, "scal": true}"#).unwrap_err().to_string().contains("did you mean `scale`"));
+        assert!(
+            args(r#"{"size": 3, "scal": true}"#).unwrap_err().to_string().contains("did you mean `scale`")
+        );
         assert!(args("{}").unwrap_err().to_string().contains("needs the argument `size`"));
         assert!(args(r#"{"size": -1}"#).unwrap().size("size").unwrap_err().to_string().contains("got -1"));
         assert!(args(r#"{"size": [1, 2, 3]}"#).unwrap().size("size").is_err());

@@ -27,7 +27,12 @@ impl Default for Scratch {
 impl Scratch {
     /// Empty scratch.
     pub fn new() -> Self {
-        Scratch { resampler: Resampler::new(), pixels: Vec::new(), decoding: Duration::ZERO, kept: Vec::new() }
+        Scratch {
+            resampler: Resampler::new(),
+            pixels: Vec::new(),
+            decoding: Duration::ZERO,
+            kept: Vec::new(),
+        }
     }
 
     /// The thread's own `T`, made on first use.

@@ -67,7 +67,11 @@ impl FieldSpec {
 
     /// A u8 image of unknown size, height x width x channels.
     pub fn image(channels: Dim) -> Self {
-        FieldSpec { kind: Kind::Image(Layout::Hwc), dtype: Dtype::U8, shape: vec![Dim::Any, Dim::Any, channels] }
+        FieldSpec {
+            kind: Kind::Image(Layout::Hwc),
+            dtype: Dtype::U8,
+            shape: vec![Dim::Any, Dim::Any, channels],
+        }
     }
 
     /// The shape as numbers when every dimension is fixed.
@@ -84,7 +88,9 @@ impl FieldSpec {
     /// Bytes of one sample when every dimension is fixed and the field is an array or image.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.kind {
-            Kind::Array | Kind::Image(_) => Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size()),
+            Kind::Array | Kind::Image(_) => {
+                Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size())
+            }
             _ => None,
         }
     }
@@ -92,7 +98,9 @@ impl FieldSpec {
     /// Height, width and channels of an image spec.
     pub fn image_dims(&self) -> Option<(Dim, Dim, Dim)> {
         match (self.kind, self.shape.as_slice()) {
-            (Kind::Image(Layout::Hwc), [h, w, c]) | (Kind::Image(Layout::Chw), [c, h, w]) => Some((*h, *w, *c)),
+            (Kind::Image(Layout::Hwc), [h, w, c]) | (Kind::Image(Layout::Chw), [c, h, w]) => {
+                Some((*h, *w, *c))
+            }
             _ => None,
         }
     }

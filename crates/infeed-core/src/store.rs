@@ -42,7 +42,9 @@ pub trait StoreExt: Store {
         let mut bytes = self.read(shard, std::slice::from_ref(&range))?;
         match (bytes.pop(), bytes.is_empty()) {
             (Some(only), true) => Ok(only),
-            _ => Err(Error::Internal { what: format!("store gave {} pieces for one range", bytes.len() + 1) }),
+            _ => {
+                Err(Error::Internal { what: format!("store gave {} pieces for one range", bytes.len() + 1) })
+            }
         }
     }
 

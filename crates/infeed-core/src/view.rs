@@ -71,8 +71,8 @@ impl Track {
     /// Where [`Track::inside`] starts in the output.
     pub fn lead(&self) -> u32 {
         let inside = self.inside();
-        let before = (i64::from(inside.start) - self.at) as u32;
-        let after = self.out - before.min(self.out) - (inside.end - inside.start);
+        let before = (i64::from(inside.start) - self.at).clamp(0, i64::from(self.out)) as u32;
+        let after = self.out - before - (inside.end - inside.start);
         if self.flip { after } else { before }
     }
 }

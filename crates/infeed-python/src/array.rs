@@ -3,12 +3,7 @@
 use crate::dlpack;
 use infeed::{Dtype, batch::Lease};
 use infeed_core::Bytes;
-use pyo3::{
-    exceptions::PyBufferError,
-    ffi,
-    prelude::*,
-    types::PyTuple,
-};
+use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyTuple};
 use std::{
     ffi::{CStr, c_int, c_void},
     sync::Arc,
@@ -146,9 +141,11 @@ impl Array {
             (*view).itemsize = array.dtype.size() as isize;
             (*view).readonly = c_int::from(array.read_only());
             (*view).ndim = array.shape.len() as c_int;
-            (*view).format = if with_format { array.code().as_ptr().cast_mut() } else { std::ptr::null_mut() };
+            (*view).format =
+                if with_format { array.code().as_ptr().cast_mut() } else { std::ptr::null_mut() };
             (*view).shape = if with_shape { array.shape.as_ptr().cast_mut() } else { std::ptr::null_mut() };
-            (*view).strides = if with_strides { array.strides.as_ptr().cast_mut() } else { std::ptr::null_mut() };
+            (*view).strides =
+                if with_strides { array.strides.as_ptr().cast_mut() } else { std::ptr::null_mut() };
             (*view).suboffsets = std::ptr::null_mut();
             (*view).internal = std::ptr::null_mut();
             (*view).obj = slf.into_any().into_ptr();

@@ -77,7 +77,9 @@ pub(crate) fn export<'py>(array: &Bound<'py, Array>, versioned: bool) -> PyResul
     let py = array.py();
     let inner = array.get();
     if inner.read_only() && !versioned {
-        return Err(PyBufferError::new_err("this array is read-only, which this version of DLPack cannot say; copy it"));
+        return Err(PyBufferError::new_err(
+            "this array is read-only, which this version of DLPack cannot say; copy it",
+        ));
     }
     let shape: Vec<i64> = inner.shape.iter().map(|n| *n as i64).collect();
     let owner = Box::into_raw(Box::new(Owner { _array: array.clone().unbind(), shape }));

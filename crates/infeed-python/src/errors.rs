@@ -32,7 +32,8 @@ where
     A: for<'py> pyo3::call::PyCallArgs<'py>,
 {
     Python::attach(|py| {
-        let made = py.import("infeed.errors").and_then(|m| m.getattr(name)).and_then(|class| class.call1(args));
+        let made =
+            py.import("infeed.errors").and_then(|m| m.getattr(name)).and_then(|class| class.call1(args));
         match made {
             Ok(exception) => PyErr::from_value(exception),
             Err(error) => error,

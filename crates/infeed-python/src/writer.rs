@@ -26,7 +26,14 @@ impl ShardWriter {
 impl ShardWriter {
     #[new]
     #[pyo3(signature = (pattern, *, maxcount=100_000, maxsize=3_000_000_000, start=0, mtime=0, index=false))]
-    fn new(pattern: String, maxcount: u64, maxsize: u64, start: u64, mtime: u64, index: bool) -> PyResult<Self> {
+    fn new(
+        pattern: String,
+        maxcount: u64,
+        maxsize: u64,
+        start: u64,
+        mtime: u64,
+        index: bool,
+    ) -> PyResult<Self> {
         let options = ShardOptions { maxcount, maxsize, start, mtime, ..ShardOptions::new(pattern) };
         let mut inner = Inner::new(options).map_err(raise)?;
         if index {

@@ -42,9 +42,9 @@ pub mod tables;
 
 mod open;
 
+pub use batch::{Batch, Column};
 pub use engine::{Loader, Next, OnError, Options, Plan, Run};
 pub use infeed_core::{Dtype, Error, Result, Value};
-pub use batch::{Batch, Column};
 pub use open::open;
 pub use recipe::Recipe;
 pub use trace::Stats;

@@ -45,10 +45,17 @@ fn source(recipe: &SourceRecipe) -> Result<Arc<dyn Source>> {
         "files" => Detected::Files,
         "manifest" => Detected::Manifest(names.first().cloned().unwrap_or_default()),
         name => {
-            let format = format::ENTRIES.iter().find(|e| e.name == name).map(|e| e.name).ok_or_else(|| unknown(name))?;
+            let format = format::ENTRIES
+                .iter()
+                .find(|e| e.name == name)
+                .map(|e| e.name)
+                .ok_or_else(|| unknown(name))?;
             let suffix = format!(".{format}");
-            let names =
-                if folder.is_some() { names.into_iter().filter(|n| n.ends_with(&suffix)).collect() } else { names };
+            let names = if folder.is_some() {
+                names.into_iter().filter(|n| n.ends_with(&suffix)).collect()
+            } else {
+                names
+            };
             return shards(store, format, &names, recipe);
         }
     };
@@ -76,7 +83,12 @@ fn unknown(name: &str) -> Error {
     Error::argument(format!("there is no format `{name}`{near} (there are: {})", names.join(", ")))
 }
 
-fn shards(store: Arc<LocalStore>, name: &str, names: &[String], recipe: &SourceRecipe) -> Result<Arc<dyn Source>> {
+fn shards(
+    store: Arc<LocalStore>,
+    name: &str,
+    names: &[String],
+    recipe: &SourceRecipe,
+) -> Result<Arc<dyn Source>> {
     if names.is_empty() {
         let path = recipe.paths.join(", ");
         return Err(Error::NotFound { path, hint: format!("; there is no .{name} file in it") });

@@ -144,7 +144,9 @@ impl Recipe {
 
     /// A number that differs when anything in the recipe differs (FNV-1a over the canonical JSON).
     pub fn hash(&self) -> u64 {
-        self.to_json().bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+        self.to_json()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
     }
 }
 

@@ -25,7 +25,9 @@ pub fn json(kind: &str) -> Result<Value> {
                 .map(|c| json!({"name": c.name, "about": c.about, "extensions": c.extensions, "params": []}))
                 .collect(),
         )),
-        other => Err(Error::argument(format!("there is no table `{other}`; the tables are {}", KINDS.join(", ")))),
+        other => {
+            Err(Error::argument(format!("there is no table `{other}`; the tables are {}", KINDS.join(", "))))
+        }
     }
 }
 

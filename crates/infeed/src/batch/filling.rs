@@ -33,7 +33,9 @@ impl Layout {
     pub fn of(spec: &FieldSpec, ragged: Ragged, pad_value: f64) -> Layout {
         match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, ragged) {
             (Some(shape), Some(bytes), ..) => Layout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => Layout::Pad { dtype: spec.dtype, value: pad_value },
+            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => {
+                Layout::Pad { dtype: spec.dtype, value: pad_value }
+            }
             _ => Layout::List,
         }
     }
@@ -63,7 +65,9 @@ impl Filling {
         let columns = layouts
             .iter()
             .map(|layout| match layout {
-                Layout::Stack { bytes, .. } => Store::Stack { open: pool.take(bytes * samples), bytes: *bytes },
+                Layout::Stack { bytes, .. } => {
+                    Store::Stack { open: pool.take(bytes * samples), bytes: *bytes }
+                }
                 _ => Store::Loose(Mutex::new(vec![Value::Missing; samples])),
             })
             .collect();
@@ -87,7 +91,9 @@ impl Filling {
             rows = kept.iter().map(|i| rows[*i]).collect();
         }
         let mut columns = Vec::with_capacity(self.columns.len());
-        for ((store, layout), (name, _)) in self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields) {
+        for ((store, layout), (name, _)) in
+            self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)
+        {
             let column = match (store, layout) {
                 (Store::Stack { open, bytes }, Layout::Stack { dtype, shape, .. }) => {
                     if !whole && bytes > 0 {
@@ -107,7 +113,9 @@ impl Filling {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
                     match layout {
-                        Layout::Pad { dtype, value } => pad(*dtype, *value, &values).map_err(|e| e.in_field(name))?,
+                        Layout::Pad { dtype, value } => {
+                            pad(*dtype, *value, &values).map_err(|e| e.in_field(name))?
+                        }
                         _ => Column::List(values),
                     }
                 }
@@ -180,13 +188,18 @@ fn pad(dtype: Dtype, value: f64, values: &[Value]) -> Result<Column> {
     for v in values {
         match v {
             Value::Tensor(t) if t.dtype == dtype => tensors.push(t),
-            Value::Tensor(t) => return Err(Error::sample(format!("cannot pad {} and {dtype} together", t.dtype))),
+            Value::Tensor(t) => {
+                return Err(Error::sample(format!("cannot pad {} and {dtype} together", t.dtype)));
+            }
             other => return Err(Error::sample(format!("cannot pad {}", other.what()))),
         }
     }
     let rank = tensors.first().map_or(0, |t| t.shape.len());
     if let Some(odd) = tensors.iter().find(|t| t.shape.len() != rank) {
-        return Err(Error::sample(format!("cannot pad arrays of {rank} and {} dimensions together", odd.shape.len())));
+        return Err(Error::sample(format!(
+            "cannot pad arrays of {rank} and {} dimensions together",
+            odd.shape.len()
+        )));
     }
     let largest: Vec<usize> =
         (0..rank).map(|d| tensors.iter().map(|t| t.shape[d]).max().unwrap_or(0)).collect();
@@ -217,7 +230,13 @@ fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size:
             let step = inner.iter().product::<usize>() * size;
             let stride = outer.iter().product::<usize>() * size;
             for i in 0..*n {
-                copy_into(&from[i * step..(i + 1) * step], inner, &mut to[i * stride..(i + 1) * stride], outer, size);
+                copy_into(
+                    &from[i * step..(i + 1) * step],
+                    inner,
+                    &mut to[i * stride..(i + 1) * stride],
+                    outer,
+                    size,
+                );
             }
         }
     }

@@ -105,7 +105,11 @@ mod tests {
         let address = first.address();
         let view = Arc::clone(&first);
         drop(first);
-        assert_ne!(pool.take(100).slab().address(), address, "a view is alive: its memory must not be reused");
+        assert_ne!(
+            pool.take(100).slab().address(),
+            address,
+            "a view is alive: its memory must not be reused"
+        );
         drop(view);
         let again: Vec<_> = (0..2).map(|_| pool.take(100)).collect();
         assert!(again.iter().any(|o| o.slab().address() == address));

@@ -29,7 +29,8 @@ unsafe impl Sync for Slab {}
 impl Slab {
     /// Memory of `len` bytes, all zero.
     pub(super) fn new(len: usize) -> Self {
-        let (size, align) = if len >= HUGE { (len.next_multiple_of(HUGE / 2), HUGE / 2) } else { (len.max(1), PAGE) };
+        let (size, align) =
+            if len >= HUGE { (len.next_multiple_of(HUGE / 2), HUGE / 2) } else { (len.max(1), PAGE) };
         let layout = Layout::from_size_align(size, align).unwrap_or(Layout::new::<u8>());
         assert!(layout.size() >= len, "a slab of {len} bytes cannot exist");
         // SAFETY: the layout has a size of at least one byte.

@@ -28,8 +28,8 @@ pub use cpus::usable_cpus;
 pub use loader::Loader;
 pub use options::Options;
 pub use plan::Plan;
-pub use policy::{BadSample, OnError};
 pub(crate) use policy::Bad;
+pub use policy::{BadSample, OnError};
 pub use run::{Next, Run};
 
 #[cfg(test)]

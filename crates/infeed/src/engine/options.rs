@@ -100,7 +100,10 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for bad in [Options { threads: Some(0), ..Options::default() }, Options { prefetch: Some(0), ..Options::default() }] {
+        for bad in [
+            Options { threads: Some(0), ..Options::default() },
+            Options { prefetch: Some(0), ..Options::default() },
+        ] {
             assert!(bad.settle(1, 1).is_err());
         }
     }

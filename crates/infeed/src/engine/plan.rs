@@ -99,7 +99,8 @@ impl Plan {
 
     /// Bytes of one batch's arrays; fields of varying size count by the first row's size on disk.
     pub fn batch_bytes(&self) -> u64 {
-        let fixed: usize = self.layouts.iter().map(|l| if let Layout::Stack { bytes, .. } = l { *bytes } else { 0 }).sum();
+        let fixed: usize =
+            self.layouts.iter().map(|l| if let Layout::Stack { bytes, .. } = l { *bytes } else { 0 }).sum();
         let loose = self.layouts.iter().any(|l| !matches!(l, Layout::Stack { .. }));
         let weight = if loose && self.source.rows() > 0 { self.source.weight(0, &self.fields) } else { 0 };
         (fixed as u64 + weight) * self.batch_size as u64
@@ -121,11 +122,17 @@ impl Plan {
         }
         let (batches, bytes) = (self.batches(0), self.batch_bytes() as f64 / 1e6);
         let last = if self.drop_last { ", incomplete last batch dropped" } else { "" };
-        let _ = writeln!(out, "batch   {} samples, {batches} per epoch, about {bytes:.1} MB each{last}", self.batch_size);
+        let _ = writeln!(
+            out,
+            "batch   {} samples, {batches} per epoch, about {bytes:.1} MB each{last}",
+            self.batch_size
+        );
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
             let shown = match layout {
                 Layout::Stack { dtype, shape, .. } => {
-                    let dims: Vec<String> = std::iter::once("batch".to_owned()).chain(shape.iter().map(usize::to_string)).collect();
+                    let dims: Vec<String> = std::iter::once("batch".to_owned())
+                        .chain(shape.iter().map(usize::to_string))
+                        .collect();
                     format!("array {dtype}[{}]", dims.join(", "))
                 }
                 Layout::Pad { dtype, value } => format!("array {dtype}, padded with {value}"),
@@ -146,12 +153,18 @@ impl Chain {
 impl Draft {
     fn take(&mut self, stage: &Stage) -> Result<()> {
         if self.batch.is_some() && !matches!(stage, Stage::Tuple { .. }) {
-            return Err(Error::plan("batch", "must come after every other stage: move it to the end of the pipeline"));
+            return Err(Error::plan(
+                "batch",
+                "must come after every other stage: move it to the end of the pipeline",
+            ));
         }
         match stage {
             Stage::Shuffle { seed } => {
                 if self.shuffle.replace(*seed).is_some() {
-                    return Err(Error::plan("shuffle", "stands twice in the pipeline; one is enough: it is global"));
+                    return Err(Error::plan(
+                        "shuffle",
+                        "stands twice in the pipeline; one is enough: it is global",
+                    ));
                 }
             }
             Stage::Seed { seed } => self.seed = Some(*seed),
@@ -183,13 +196,24 @@ impl Draft {
         for name in names {
             self.spec.require(name, stage)?;
         }
-        let mut keep = self.spec.fields.iter().map(|(n, _)| names.iter().any(|k| **k == **n)).collect::<Vec<_>>().into_iter();
+        let mut keep = self
+            .spec
+            .fields
+            .iter()
+            .map(|(n, _)| names.iter().any(|k| **k == **n))
+            .collect::<Vec<_>>()
+            .into_iter();
         self.chains.retain(|_| keep.next().unwrap_or(false));
         self.spec.fields.retain(|(n, _)| names.iter().any(|k| **k == **n));
         Ok(())
     }
 
-    fn decode(&mut self, field: &str, name: &str, args: &serde_json::Map<String, serde_json::Value>) -> Result<()> {
+    fn decode(
+        &mut self,
+        field: &str,
+        name: &str,
+        args: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<()> {
         let at = self.spec.require(field, "decode")?;
         let stage = format!("decode {field}=\"{name}\"");
         let decoder = registry::find(decode::DECODERS, name, "decoder")?.make(args)?;
@@ -200,10 +224,18 @@ impl Draft {
         Ok(())
     }
 
-    fn map(&mut self, name: &str, on: &[String], args: &serde_json::Map<String, serde_json::Value>) -> Result<()> {
-        let made: Arc<dyn Transform> = Arc::from(registry::find(transform::ENTRIES, name, "transform")?.make(args)?);
+    fn map(
+        &mut self,
+        name: &str,
+        on: &[String],
+        args: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<()> {
+        let made: Arc<dyn Transform> =
+            Arc::from(registry::find(transform::ENTRIES, name, "transform")?.make(args)?);
         let fields: Vec<usize> = if on.is_empty() {
-            (0..self.spec.fields.len()).filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_))).collect()
+            (0..self.spec.fields.len())
+                .filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_)))
+                .collect()
         } else {
             on.iter().map(|f| self.spec.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };

@@ -23,7 +23,9 @@ impl OnError {
             "raise" => Ok(OnError::Raise),
             "skip" => Ok(OnError::Skip),
             "replace" => Ok(OnError::Replace),
-            other => Err(Error::argument(format!("on_error must be \"raise\", \"skip\" or \"replace\", got \"{other}\""))),
+            other => Err(Error::argument(format!(
+                "on_error must be \"raise\", \"skip\" or \"replace\", got \"{other}\""
+            ))),
         }
     }
 }

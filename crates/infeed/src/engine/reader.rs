@@ -2,18 +2,19 @@
 
 use super::{
     run::Shared,
-    state::{Flight, Piece, Ready},
+    state::{Flight, Piece, Ready, State},
 };
 use infeed_core::{At, Error, Record, Result};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::Ordering::Relaxed,
+    sync::{MutexGuard, atomic::Ordering::Relaxed},
     time::Instant,
 };
 
-/// Bytes per piece: enough that the lock does not matter, little enough that workers share a batch evenly.
-const PIECE_BYTES: u64 = 256 << 10;
+/// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
+/// that are small for the number of threads are cut finer, so that the threads share them evenly.
+const PIECE_BYTES: u64 = 1 << 20;
 /// A read out of the page cache is faster than this, per byte and per row. When reads are slower the bytes come from a
 /// device, and telling the kernel early what will be read pays for the extra calls.
 const CACHED_NS_PER_BYTE: f64 = 0.7;
@@ -32,36 +33,45 @@ pub(super) fn read_pieces(shared: &Shared) {
                     break piece;
                 }
                 if state.wants_plan() {
-                    let flight = plan_flight(shared, state.next);
-                    state.next += 1;
-                    let coming = from_device(shared).then(|| flight.rows_to_read());
-                    state.flights.push_back(flight);
-                    shared.more_to_read.notify_one();
-                    if let Some(rows) = coming {
-                        drop(state);
-                        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
-                        state = shared.lock();
-                    }
+                    state = plan_next(shared, state);
                     continue;
                 }
                 state = shared.wait(&shared.more_to_read, state);
             }
         };
-        let start = Instant::now();
-        let records = fetch(shared, &piece);
-        let spent = start.elapsed();
-        let trace = &shared.trace;
-        trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
-        trace.read_bytes.fetch_add(piece.bytes, Relaxed);
-        trace.read_rows.fetch_add(piece.rows.len() as u64, Relaxed);
-        let mut state = shared.lock();
         let number = piece.flight;
-        if let Some(flight) = state.flight(number) {
-            flight.ready.push_back(Ready { piece, records });
-            drop(state);
-            shared.more_to_do.notify_one();
+        let ready = read(shared, piece);
+        if let Some(flight) = shared.lock().flight(number) {
+            flight.ready.push_back(ready);
         }
+        shared.more_to_do.notify_one();
     }
+}
+
+/// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
+pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    let flight = plan_flight(shared, state.next);
+    state.next += 1;
+    let coming = from_device(shared).then(|| flight.rows_to_read());
+    state.flights.push_back(flight);
+    shared.more_to_read.notify_one();
+    if let Some(rows) = coming {
+        drop(state);
+        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
+        state = shared.lock();
+    }
+    state
+}
+
+/// Reads a piece and counts it.
+pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
+    let start = Instant::now();
+    let records = fetch(shared, &piece);
+    let trace = &shared.trace;
+    trace.read_ns.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
+    trace.read_bytes.fetch_add(piece.bytes, Relaxed);
+    trace.read_rows.fetch_add(piece.rows.len() as u64, Relaxed);
+    Ready { piece, records }
 }
 
 /// Whether reading turns out to be slower than the page cache is.
@@ -120,7 +130,7 @@ fn plan_flight(shared: &Shared, number: u64) -> Flight {
     plan.order.rows_at(shared.epoch, number * size..(number + 1) * size, &mut rows);
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
     sorted.sort_unstable_by_key(|i| (rows[*i], *i));
-    let most = (rows.len() / shared.settled.threads).clamp(4, 64);
+    let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
     let mut unread: VecDeque<Piece> = VecDeque::new();
     for at in sorted {
         let bytes = plan.source.weight(rows[at], &plan.fields);

@@ -48,13 +48,11 @@ pub(super) struct Flight {
     pub(super) done: Option<Result<Batch>>,
 }
 
-/// What a worker gets to do.
+/// What a worker gets to do: a piece that was read, or nothing but the memory for one it reads itself.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) ready: Ready,
+    pub(super) ready: Option<Ready>,
     pub(super) filling: Arc<Filling>,
-    /// Rows of the whole batch: a replacement must know them.
-    pub(super) number: u64,
 }
 
 /// The batches on their way, oldest first.
@@ -96,14 +94,26 @@ impl State {
                 || (self.ahead < self.settled.ahead_bytes && self.flights.len() < 64 + self.settled.prefetch))
     }
 
+    /// Whether another batch should be planned so that a worker has something to do at once.
+    pub(super) fn wants_plan_now(&self) -> bool {
+        self.flights.len() < self.settled.prefetch && self.wants_plan()
+    }
+
     /// Work for a CPU worker: the oldest batch that has some, among those that may have memory.
     pub(super) fn take_ready(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.ready.is_empty())?;
-        if flight.filling.is_none() {
-            flight.filling = Some(Arc::new(open(flight)));
-        }
-        let filling = Arc::clone(flight.filling.as_ref()?);
-        Some(Job { ready: flight.ready.pop_front()?, filling, number: flight.number })
+        let filling = flight.open(open);
+        Some(Job { ready: Some(flight.ready.pop_front()?), filling })
+    }
+
+    /// A piece for a worker to read itself, among the batches that may have memory. No budget is asked: it is finished
+    /// as soon as it is read.
+    pub(super) fn take_unread_now(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<(Job, Piece)> {
+        let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.unread.is_empty())?;
+        let filling = flight.open(open);
+        let piece = flight.unread.pop_front()?;
+        self.ahead += piece.bytes;
+        Some((Job { ready: None, filling }, piece))
     }
 
     /// The flight with this number.
@@ -114,6 +124,18 @@ impl State {
 }
 
 impl Flight {
+    /// Its memory, taken when the first sample needs it.
+    fn open(&mut self, open: impl Fn(&Flight) -> Filling) -> Arc<Filling> {
+        match &self.filling {
+            Some(filling) => Arc::clone(filling),
+            None => {
+                let filling = Arc::new(open(self));
+                self.filling = Some(Arc::clone(&filling));
+                filling
+            }
+        }
+    }
+
     /// The rows that are not read yet, piece by piece: ascending.
     pub(super) fn rows_to_read(&self) -> Vec<u64> {
         self.unread.iter().flat_map(|piece| piece.rows.iter().copied()).collect()

@@ -222,13 +222,20 @@ fn replace_keeps_the_batch_size() {
 #[test]
 fn plans_fail_early_and_say_why() {
     let fails = |stages: &str| {
-        let recipe = Recipe::from_json(&format!(r#"{{"source": {{"paths": ["x"]}}, "stage": [{stages}]}}"#)).unwrap();
+        let recipe =
+            Recipe::from_json(&format!(r#"{{"source": {{"paths": ["x"]}}, "stage": [{stages}]}}"#)).unwrap();
         Plan::new(recipe, Arc::new(Numbers::new(10))).unwrap_err().to_string()
     };
     let cases = [
-        (r#"{"op": "decode", "fields": {"jpg": {"name": "rgb"}}}"#, "there is no field `jpg`; the fields are n, raw"),
+        (
+            r#"{"op": "decode", "fields": {"jpg": {"name": "rgb"}}}"#,
+            "there is no field `jpg`; the fields are n, raw",
+        ),
         (r#"{"op": "decode", "fields": {"n": {"name": "itn"}}}"#, "did you mean `int`?"),
-        (r#"{"op": "map", "name": "Resize", "on": ["n"], "args": {"size": 3}}"#, "map Resize on `n`: works on images"),
+        (
+            r#"{"op": "map", "name": "Resize", "on": ["n"], "args": {"size": 3}}"#,
+            "map Resize on `n`: works on images",
+        ),
         (r#"{"op": "map", "name": "Resize", "args": {"size": 3}}"#, "finds no image"),
         (r#"{"op": "batch", "size": 0}"#, "at least 1"),
         (r#"{"op": "batch", "size": 11, "drop_last": true}"#, "drop_last leaves nothing"),

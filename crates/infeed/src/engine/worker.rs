@@ -2,10 +2,10 @@
 
 use super::{
     OnError,
-    reader::{fetch_one, guarded, place_of},
+    reader::{fetch_one, guarded, place_of, plan_next, read},
     run::Shared,
     sample::make,
-    state::Job,
+    state::{Flight, Ready},
 };
 use crate::batch::Filling;
 use infeed_core::{Error, Record, Result, Rng, Scratch};
@@ -14,29 +14,43 @@ use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
 /// How many other rows are tried in place of a bad one.
 const TRIES: u64 = 16;
 /// The address of the random numbers that choose replacements.
-const REPLACE: u64 = 0x7265_706c_6163_65;
+const REPLACE: u64 = 0x0072_6570_6c61_6365;
 
 /// The life of a CPU worker.
 pub(super) fn make_samples(shared: &Shared) {
     let mut scratch = Scratch::new();
     loop {
         let idle = Instant::now();
-        let job = {
+        let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
+        let (job, unread) = {
             let mut state = shared.lock();
             loop {
                 if state.stop {
                     return;
                 }
-                let open = |f: &super::state::Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
                 if let Some(job) = state.take_ready(open) {
-                    break job;
+                    break (job, None);
+                }
+                // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's own
+                // cache, and a worker that would have to wait anyway loses nothing.
+                if let Some((job, piece)) = state.take_unread_now(open) {
+                    break (job, Some(piece));
+                }
+                if state.wants_plan_now() {
+                    state = plan_next(shared, state);
+                    continue;
                 }
                 state = shared.wait(&shared.more_to_do, state);
             }
         };
+        shared.trace.idle_ns.fetch_add(idle.elapsed().as_nanos() as u64, Relaxed);
+        let ready = match (job.ready, unread) {
+            (Some(ready), _) => ready,
+            (None, Some(piece)) => read(shared, piece),
+            (None, None) => continue,
+        };
         let busy = Instant::now();
-        shared.trace.idle_ns.fetch_add((busy - idle).as_nanos() as u64, Relaxed);
-        work(shared, job, &mut scratch);
+        work(shared, ready, job.filling, &mut scratch);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);
@@ -45,9 +59,9 @@ pub(super) fn make_samples(shared: &Shared) {
 }
 
 /// Finishes the samples of one piece.
-fn work(shared: &Shared, job: Job, scratch: &mut Scratch) {
-    let Job { ready, filling, number } = job;
+fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scratch) {
     let piece = ready.piece;
+    let number = piece.flight;
     let mut good = Vec::with_capacity(piece.rows.len());
     let mut error: Option<(usize, Error)> = None;
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
@@ -125,8 +139,10 @@ fn sample(
             Err(e) => shared.trace.bad.record(shared.epoch, other, &e, shared.error_limit)?,
         }
     }
-    Err(Error::sample(format!("no replacement found: {TRIES} other rows were bad too; the first error: {error}"))
-        .at(place_of(shared, row)))
+    Err(Error::sample(format!(
+        "no replacement found: {TRIES} other rows were bad too; the first error: {error}"
+    ))
+    .at(place_of(shared, row)))
 }
 
 fn attempt(

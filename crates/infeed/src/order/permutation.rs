@@ -26,7 +26,7 @@ enum Kind {
 impl Permutation {
     /// The permutation of `n` numbers for this seed and epoch.
     pub fn new(n: u64, seed: u64, epoch: u64) -> Self {
-        let mut rng = Rng::at(seed, epoch, n, 0x6f72_6465_72);
+        let mut rng = Rng::at(seed, epoch, n, 0x006f_7264_6572);
         if n <= LIST {
             let mut list: Vec<u32> = (0..n as u32).collect();
             for i in (1..list.len()).rev() {
@@ -108,7 +108,8 @@ mod tests {
     fn large_ones_mix() {
         let n = 1_000_000;
         let permutation = Permutation::new(n, 5, 0);
-        let mean = (0..100_000).map(|p| permutation.at(p).abs_diff(permutation.at(p + 1)) as f64).sum::<f64>() / 1e5;
+        let mean =
+            (0..100_000).map(|p| permutation.at(p).abs_diff(permutation.at(p + 1)) as f64).sum::<f64>() / 1e5;
         assert!((mean / n as f64 - 1.0 / 3.0).abs() < 0.01, "{mean}");
     }
 }

@@ -82,5 +82,5 @@ mod tests {
     }
 
     const PINNED_SMALL: [u64; 10] = [6, 4, 7, 9, 8, 5, 0, 3, 2, 1];
-    const PINNED_LARGE: [u64; 4] = [0; 4];
+    const PINNED_LARGE: [u64; 4] = [143_411_343, 454_009_201, 629_776_776, 817_026_487];
 }

@@ -92,7 +92,12 @@ impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} samples in {} batches, {:.2} s", self.samples, self.batches, self.seconds)?;
         writeln!(f, "rate       {:.0} samples/s, {:.0} MB/s read", self.samples_per_s, self.read_mb_per_s)?;
-        writeln!(f, "waiting    {:.1} % of the consumer's time ({:.2} s)", self.wait_share * 100.0, self.wait_s)?;
+        writeln!(
+            f,
+            "waiting    {:.1} % of the consumer's time ({:.2} s)",
+            self.wait_share * 100.0,
+            self.wait_s
+        )?;
         for stage in &self.stages {
             let threads = if stage.name == "read" { self.io_threads } else { self.threads };
             let share = stage.busy * 100.0;
@@ -100,7 +105,12 @@ impl fmt::Display for Stats {
         }
         writeln!(f, "idle       {:.0} % of {} threads", self.idle_share * 100.0, self.threads)?;
         if self.bad_samples > 0 {
-            writeln!(f, "bad        {} samples; the first: {}", self.bad_samples, self.bad.first().map_or("", |b| &b.error))?;
+            writeln!(
+                f,
+                "bad        {} samples; the first: {}",
+                self.bad_samples,
+                self.bad.first().map_or("", |b| &b.error)
+            )?;
         }
         for what in &self.damage {
             writeln!(f, "damage     {what}")?;

@@ -31,7 +31,12 @@ pub(super) fn of(stats: &Stats) -> String {
         );
     }
     if busy("read") > 0.7 {
-        return format!("{waited}: reading is the limit; more io_threads, faster storage or larger shards would help");
+        return format!(
+            "{waited}: reading is the limit; more io_threads, faster storage or larger shards would help"
+        );
     }
-    format!("{waited}, yet the threads were idle {:.0} % of it: the run is short or the batches are few; a larger prefetch may help", stats.idle_share * 100.0)
+    format!(
+        "{waited}, yet the threads were idle {:.0} % of it: the run is short or the batches are few; a larger prefetch may help",
+        stats.idle_share * 100.0
+    )
 }

@@ -37,7 +37,9 @@ pub(super) fn filter(args: &Args) -> Result<Filter> {
         "bicubic" => Filter::Bicubic,
         "lanczos" => Filter::Lanczos,
         _ => {
-            return Err(args.error("interpolation", "must be nearest, box, bilinear, hamming, bicubic or lanczos"));
+            return Err(
+                args.error("interpolation", "must be nearest, box, bilinear, hamming, bicubic or lanczos")
+            );
         }
     })
 }
@@ -64,7 +66,8 @@ pub(super) fn need_image(name: &str, input: &FieldSpec) -> Result<()> {
     if matches!(input.kind, Kind::Image(_)) {
         return Ok(());
     }
-    let cure = if input.kind == Kind::Encoded { "; decode it first, for example .decode(jpg=\"rgb\")" } else { "" };
+    let cure =
+        if input.kind == Kind::Encoded { "; decode it first, for example .decode(jpg=\"rgb\")" } else { "" };
     Err(Error::plan(name, format!("works on images, but the field is {input}{cure}")))
 }
 

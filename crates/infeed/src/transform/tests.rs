@@ -72,7 +72,8 @@ fn defaults_are_json() {
     for entry in ENTRIES {
         for param in entry.params {
             if let Some(default) = param.default {
-                serde_json::from_str::<Json>(default).unwrap_or_else(|e| panic!("{}.{}: {e}", entry.name, param.name));
+                serde_json::from_str::<Json>(default)
+                    .unwrap_or_else(|e| panic!("{}.{}: {e}", entry.name, param.name));
             }
         }
     }

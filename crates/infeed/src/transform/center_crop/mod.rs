@@ -7,7 +7,12 @@ use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Val
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "CenterCrop",
     about: "the middle of the image",
-    params: &[Param { name: "size", python: "int | Sequence[int]", default: None, about: "size, or (height, width)" }],
+    params: &[Param {
+        name: "size",
+        python: "int | Sequence[int]",
+        default: None,
+        about: "size, or (height, width)",
+    }],
     build,
 };
 
@@ -25,11 +30,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 /// Where a crop of `crop` pixels starts on a side of `side` pixels. torchvision pads a side that is too short first
 /// (the odd pixel goes to the end), then rounds half to even.
 fn start(side: u32, crop: u32) -> i64 {
-    if crop > side {
-        -i64::from((crop - side) / 2)
-    } else {
-        round_even(f64::from(side - crop) / 2.0)
-    }
+    if crop > side { -i64::from((crop - side) / 2) } else { round_even(f64::from(side - crop) / 2.0) }
 }
 
 impl Transform for CenterCrop {

@@ -1,15 +1,27 @@
 //! `Normalize`: (value - mean) / std per channel, in float, channels first.
 
 use super::common::need_image;
-use infeed_core::{Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Layout, Param, Result, Transform, Value};
+use infeed_core::{
+    Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Layout, Param, Result, Transform, Value,
+};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Normalize",
     about: "(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first",
     params: &[
-        Param { name: "mean", python: "Sequence[float]", default: None, about: "mean of each channel, in 0..1" },
-        Param { name: "std", python: "Sequence[float]", default: None, about: "standard deviation of each channel" },
+        Param {
+            name: "mean",
+            python: "Sequence[float]",
+            default: None,
+            about: "mean of each channel, in 0..1",
+        },
+        Param {
+            name: "std",
+            python: "Sequence[float]",
+            default: None,
+            about: "standard deviation of each channel",
+        },
     ],
     build,
 };
@@ -23,7 +35,9 @@ struct Normalize {
 fn build(args: &Args) -> Result<Box<dyn Transform>> {
     let (mean, std) = (args.floats("mean")?, args.floats("std")?);
     if mean.len() != std.len() || mean.len() > 4 {
-        return Err(args.error("std", &format!("must have one number per channel, as mean has ({})", mean.len())));
+        return Err(
+            args.error("std", &format!("must have one number per channel, as mean has ({})", mean.len()))
+        );
     }
     if std.iter().any(|s| *s <= 0.0) {
         return Err(args.error("std", "must be positive"));
@@ -38,7 +52,10 @@ impl Transform for Normalize {
             && self.mean.len() != 1
             && self.mean.len() != c
         {
-            return Err(Error::plan("Normalize", format!("has {} means, but the image has {c} channels", self.mean.len())));
+            return Err(Error::plan(
+                "Normalize",
+                format!("has {} means, but the image has {c} channels", self.mean.len()),
+            ));
         }
         let mut out = input.with_layout(Layout::Chw);
         if out.dtype == Dtype::U8 {
@@ -51,7 +68,10 @@ impl Transform for Normalize {
         let image = value.image_mut()?;
         let c = usize::from(image.channels());
         if self.mean.len() != 1 && self.mean.len() != c {
-            return Err(Error::sample(format!("Normalize has {} means, but this image has {c} channels", self.mean.len())));
+            return Err(Error::sample(format!(
+                "Normalize has {} means, but this image has {c} channels",
+                self.mean.len()
+            )));
         }
         let finish = &mut image.finish;
         if finish.dtype == Dtype::U8 {

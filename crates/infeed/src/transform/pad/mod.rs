@@ -85,7 +85,10 @@ impl Pad {
             Mode::Constant | Mode::Edge => i64::MAX,
         };
         if self.sides.iter().any(|s| i64::from(*s) > most) {
-            return Err(Error::sample(format!("Pad cannot mirror {:?} pixels of an image of {w}x{h}", self.sides)));
+            return Err(Error::sample(format!(
+                "Pad cannot mirror {:?} pixels of an image of {w}x{h}",
+                self.sides
+            )));
         }
         let finish = image.finish;
         let pixels = image.pixels_mut(context.scratch)?;

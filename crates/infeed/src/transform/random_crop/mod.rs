@@ -9,7 +9,12 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomCrop",
     about: "a rectangle of this size anywhere in the image, after optional padding",
     params: &[
-        Param { name: "size", python: "int | Sequence[int]", default: None, about: "size, or (height, width)" },
+        Param {
+            name: "size",
+            python: "int | Sequence[int]",
+            default: None,
+            about: "size, or (height, width)",
+        },
         Param {
             name: "padding",
             python: "int | Sequence[int] | None",
@@ -39,7 +44,13 @@ struct RandomCrop {
 fn build(args: &Args) -> Result<Box<dyn Transform>> {
     let (height, width) = args.size("size")?;
     let padding = if args.is_none("padding") { [0; 4] } else { sides(args, "padding")? };
-    Ok(Box::new(RandomCrop { height, width, padding, pad_if_needed: args.flag("pad_if_needed")?, fill: fill(args)? }))
+    Ok(Box::new(RandomCrop {
+        height,
+        width,
+        padding,
+        pad_if_needed: args.flag("pad_if_needed")?,
+        fill: fill(args)?,
+    }))
 }
 
 impl Transform for RandomCrop {

@@ -26,7 +26,10 @@ fn padding_shows_the_fill() {
     let outs: Vec<Vec<u8>> =
         (0..100).map(|row| crop(r#"{"size": 4, "padding": 2, "fill": 99}"#, 4, row).unwrap()).collect();
     assert!(outs.iter().any(|o| o[0] == 99) && outs.iter().any(|o| o[15] == 99));
-    assert!(outs.iter().any(|o| *o == (1..=16).collect::<Vec<u8>>()), "the unpadded middle is one of 25 places");
+    assert!(
+        outs.iter().any(|o| *o == (1..=16).collect::<Vec<u8>>()),
+        "the unpadded middle is one of 25 places"
+    );
 }
 
 #[test]

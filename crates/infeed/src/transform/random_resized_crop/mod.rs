@@ -9,7 +9,12 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomResizedCrop",
     about: "a crop of random area and aspect ratio, resized to one size",
     params: &[
-        Param { name: "size", python: "int | Sequence[int]", default: None, about: "size, or (height, width)" },
+        Param {
+            name: "size",
+            python: "int | Sequence[int]",
+            default: None,
+            about: "size, or (height, width)",
+        },
         Param {
             name: "scale",
             python: "Sequence[float]",
@@ -47,7 +52,14 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     if !(0.0 < ratio.0 && ratio.0 <= ratio.1) {
         return Err(args.error("ratio", "must be (low, high) with 0 < low <= high"));
     }
-    Ok(Box::new(RandomResizedCrop { height, width, scale, ratio, filter: filter(args)?, antialias: args.flag("antialias")? }))
+    Ok(Box::new(RandomResizedCrop {
+        height,
+        width,
+        scale,
+        ratio,
+        filter: filter(args)?,
+        antialias: args.flag("antialias")?,
+    }))
 }
 
 /// A crop box.

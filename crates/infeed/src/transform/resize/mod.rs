@@ -9,7 +9,12 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Resize",
     about: "resize: an int is the new short side, (height, width) the new size",
     params: &[
-        Param { name: "size", python: "int | Sequence[int]", default: None, about: "short side, or (height, width)" },
+        Param {
+            name: "size",
+            python: "int | Sequence[int]",
+            default: None,
+            about: "short side, or (height, width)",
+        },
         INTERPOLATION,
         Param {
             name: "max_size",

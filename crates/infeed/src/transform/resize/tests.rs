@@ -7,7 +7,11 @@ fn resize(json: &str) -> Result<Box<dyn Transform>> {
 /// (height, width) -> (height, width) as `torchvision.transforms.v2.Resize` computes them.
 #[test]
 fn short_side_as_torchvision() {
-    let short = |side, longest| Resize { size: Size::Short { side, longest }, filter: Filter::Bilinear, antialias: true };
+    let short = |side, longest| Resize {
+        size: Size::Short { side, longest },
+        filter: Filter::Bilinear,
+        antialias: true,
+    };
     assert_eq!(short(256, None).target(375, 500), (256, 341));
     assert_eq!(short(256, None).target(500, 375), (341, 256));
     assert_eq!(short(256, None).target(333, 333), (256, 256));

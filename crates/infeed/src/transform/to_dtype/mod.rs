@@ -8,7 +8,12 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "ToDtype",
     about: "another element type: u8, f32, f16 or bf16",
     params: &[
-        Param { name: "dtype", python: "object", default: None, about: "\"f32\", \"f16\", \"bf16\", \"u8\", or a NumPy or torch dtype" },
+        Param {
+            name: "dtype",
+            python: "object",
+            default: None,
+            about: "\"f32\", \"f16\", \"bf16\", \"u8\", or a NumPy or torch dtype",
+        },
         Param {
             name: "scale",
             python: "bool",
@@ -37,7 +42,10 @@ impl Transform for ToDtype {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("ToDtype", input)?;
         if self.dtype == Dtype::U8 && input.dtype != Dtype::U8 {
-            return Err(Error::plan("ToDtype", format!("cannot go back from {} to u8; leave the first conversion out", input.dtype)));
+            return Err(Error::plan(
+                "ToDtype",
+                format!("cannot go back from {} to u8; leave the first conversion out", input.dtype),
+            ));
         }
         let mut out = input.clone();
         out.dtype = self.dtype;

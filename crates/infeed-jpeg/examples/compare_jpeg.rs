@@ -1,6 +1,6 @@
 //! Compares this crate's decoder with libjpeg-turbo on a folder of JPEG files, on one thread.
 //!
-//! `cargo run --release --example compare -- FOLDER [PASSES [full|region|half|quarter]]`
+//! `cargo run --release -p infeed-jpeg --example compare_jpeg -- FOLDER [PASSES [full|region|half|quarter]]`
 //!
 //! Every file is decoded by the contestants in turns, and the best time of each for each file counts, so that
 //! a busy machine hurts neither.

@@ -1,6 +1,6 @@
 //! Our decoder beside the `png` crate's, in one run: best of several rounds, microseconds per image.
 //!
-//! `cargo run --release -p infeed-png --example compare [FOLDER]`
+//! `cargo run --release -p infeed-png --example compare_png [FOLDER]`
 //!
 //! Without a folder of `.png` files, photo-like images of 32x32 and 512x512 are made up.
 #![allow(clippy::print_stdout)]
