@@ -133,14 +133,8 @@ class Loader:
                 return [None if item is None else json.loads(item) for item in column]
             if kind == "text":
                 return column
-            if kind == "bytes":
-                return [None if item is None else self._bytes(item) for item in column]
             return [None if item is None else self._array(item) for item in column]
         return self._array(column)
-
-    def _bytes(self, array: _core.Array) -> Any:
-        # Half the cost of asarray, which matters when a batch has hundreds of them.
-        return np.frombuffer(array, np.uint8) if array.nbytes else np.empty(0, np.uint8)
 
     def _array(self, array: _core.Array) -> Any:
         out = np.asarray(array)

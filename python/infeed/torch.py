@@ -17,9 +17,6 @@ except ImportError as error:  # pragma: no cover - depends on the environment
 class TorchLoader(Loader):
     """A :class:`~infeed.loader.Loader` whose arrays are tensors. Nothing is copied."""
 
-    def _bytes(self, array: _core.Array) -> Any:
-        return self._array(array)
-
     def _array(self, array: _core.Array) -> Any:
         if array.nbytes == 0:
             return torch.empty(array.shape, dtype=_DTYPES[array.dtype])

@@ -91,4 +91,17 @@ pub trait ImageCodec: Debug + Send + Sync {
         scratch: &mut Scratch,
         into: &mut Vec<u8>,
     ) -> Result<Patch>;
+
+    /// Decodes a whole 8-bit image straight to where it belongs: rows without gaps, `out` of exactly the right size.
+    /// `Ok(false)`, the default, means that the codec cannot and that nothing was written.
+    fn read_whole(
+        &self,
+        _bytes: &[u8],
+        _info: &ImageInfo,
+        _channels: Channels,
+        _scratch: &mut Scratch,
+        _out: &mut [u8],
+    ) -> Result<bool> {
+        Ok(false)
+    }
 }

@@ -220,8 +220,8 @@ impl Image {
 
     /// Settles and hands out the pixels for changing: interleaved u8 rows without gaps.
     pub fn pixels_mut(&mut self, scratch: &mut Scratch) -> Result<&mut Vec<u8>> {
-        let plain = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
-        if !plain || !matches!(self.origin, Origin::Raw { .. }) {
+        let whole = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
+        if !whole || !matches!(self.origin, Origin::Raw { .. }) {
             self.settle(scratch)?;
         }
         match &mut self.origin {
@@ -238,6 +238,12 @@ impl Image {
             return Err(Error::Internal {
                 what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()),
             });
+        }
+        if self.untouched()
+            && let Origin::Encoded { bytes, codec, info, want, .. } = &self.origin
+            && scratch.decoding(|s| codec.read_whole(bytes, info, *want, s, out))?
+        {
+            return Ok(());
         }
         if self.x.padded() || self.y.padded() {
             self.paint(out);
@@ -264,6 +270,11 @@ impl Image {
                 done
             }
         }
+    }
+
+    /// Whether the image goes out as it was stored.
+    fn untouched(&self) -> bool {
+        self.finish == Finish::PLAIN && self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1)
     }
 
     /// How far the decoder may shrink: by half as much as the resize does on both axes, so that the resize still

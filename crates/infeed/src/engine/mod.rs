@@ -10,12 +10,15 @@
 //!  read them           ---------->  straight into the batch    --------> for one more
 //! ```
 //!
+//! The I/O threads sleep while bytes come out of the page cache ([`pace`]): workers then plan and read themselves.
+//!
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.
 
 mod cpus;
 mod loader;
 mod options;
+mod pace;
 mod plan;
 mod policy;
 mod reader;
@@ -27,6 +30,7 @@ mod worker;
 pub use cpus::usable_cpus;
 pub use loader::Loader;
 pub use options::Options;
+pub(crate) use pace::Pace;
 pub use plan::Plan;
 pub(crate) use policy::Bad;
 pub use policy::{BadSample, OnError};

@@ -15,10 +15,6 @@ use std::{
 /// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
 /// that are small for the number of threads are cut finer, so that the threads share them evenly.
 const PIECE_BYTES: u64 = 1 << 20;
-/// A read out of the page cache is faster than this, per byte and per row. When reads are slower the bytes come from a
-/// device, and telling the kernel early what will be read pays for the extra calls.
-const CACHED_NS_PER_BYTE: f64 = 0.7;
-const CACHED_NS_PER_ROW: f64 = 30_000.0;
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
@@ -29,22 +25,27 @@ pub(super) fn read_pieces(shared: &Shared) {
                 if state.stop {
                     return;
                 }
-                if let Some(piece) = state.take_unread() {
-                    break piece;
+                if shared.trace.pace.is_slow() {
+                    if let Some(piece) = state.take_unread() {
+                        break piece;
+                    }
+                    if state.wants_plan() {
+                        state = plan_next(shared, state);
+                        continue;
+                    }
                 }
-                if state.wants_plan() {
-                    state = plan_next(shared, state);
-                    continue;
-                }
+                state.idle_readers += 1;
                 state = shared.wait(&shared.more_to_read, state);
+                state.idle_readers -= 1;
             }
         };
         let number = piece.flight;
         let ready = read(shared, piece);
-        if let Some(flight) = shared.lock().flight(number) {
+        let mut state = shared.lock();
+        if let Some(flight) = state.flight(number) {
             flight.ready.push_back(ready);
         }
-        shared.more_to_do.notify_one();
+        shared.wake_worker(&state);
     }
 }
 
@@ -52,9 +53,9 @@ pub(super) fn read_pieces(shared: &Shared) {
 pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
     let flight = plan_flight(shared, state.next);
     state.next += 1;
-    let coming = from_device(shared).then(|| flight.rows_to_read());
+    let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
     state.flights.push_back(flight);
-    shared.more_to_read.notify_one();
+    shared.wake_reader(&state);
     if let Some(rows) = coming {
         drop(state);
         shared.plan.source.will_fetch(&rows, &shared.plan.fields);
@@ -67,18 +68,12 @@ pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>
 pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
     let start = Instant::now();
     let records = fetch(shared, &piece);
+    let spent = start.elapsed();
     let trace = &shared.trace;
-    trace.read_ns.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
+    trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
     trace.read_bytes.fetch_add(piece.bytes, Relaxed);
-    trace.read_rows.fetch_add(piece.rows.len() as u64, Relaxed);
+    trace.pace.count(piece.bytes, piece.rows.len(), spent);
     Ready { piece, records }
-}
-
-/// Whether reading turns out to be slower than the page cache is.
-fn from_device(shared: &Shared) -> bool {
-    let trace = &shared.trace;
-    let (bytes, rows) = (trace.read_bytes.load(Relaxed) as f64, trace.read_rows.load(Relaxed) as f64);
-    rows > 0.0 && trace.read_ns.load(Relaxed) as f64 > bytes * CACHED_NS_PER_BYTE + rows * CACHED_NS_PER_ROW
 }
 
 /// Reads a piece. When it fails as a whole, row by row, so that only the bad rows are lost.

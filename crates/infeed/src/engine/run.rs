@@ -47,6 +47,20 @@ impl Shared {
         on.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Wakes a worker if one sleeps and there is something to do. Each that wakes looks for the next to wake.
+    pub(super) fn wake_worker(&self, state: &State) {
+        if state.idle_workers > 0 && state.has_work() {
+            self.more_to_do.notify_one();
+        }
+    }
+
+    /// Wakes an I/O thread if one sleeps and reads are slow.
+    pub(super) fn wake_reader(&self, state: &State) {
+        if state.idle_readers > 0 && self.trace.pace.is_slow() {
+            self.more_to_read.notify_one();
+        }
+    }
+
     fn stop(&self) {
         self.lock().stop = true;
         self.more_to_read.notify_all();
@@ -174,9 +188,10 @@ impl Run {
             }
             if let Some(done) = state.flights.front_mut().and_then(|f| f.done.take()) {
                 state.flights.pop_front();
-                drop(state);
-                shared.more_to_read.notify_all();
-                shared.more_to_do.notify_all();
+                shared.wake_reader(&state);
+                if !state.well_ahead() {
+                    shared.wake_worker(&state);
+                }
                 return done.map(Next::Batch);
             }
             state = match patience {

@@ -67,12 +67,24 @@ pub(super) struct State {
     pub(super) batches: u64,
     /// Set once: every thread leaves.
     pub(super) stop: bool,
+    /// Threads that wait; nobody is woken for nothing, a wake-up costs more than a small sample.
+    pub(super) idle_workers: usize,
+    pub(super) idle_readers: usize,
     settled: Settled,
 }
 
 impl State {
     pub(super) fn new(settled: Settled, first: u64, batches: u64) -> Self {
-        State { flights: VecDeque::new(), ahead: 0, next: first, batches, stop: false, settled }
+        State {
+            flights: VecDeque::new(),
+            ahead: 0,
+            next: first,
+            batches,
+            stop: false,
+            idle_workers: 0,
+            idle_readers: 0,
+            settled,
+        }
     }
 
     /// The next piece to read, if the budget allows. The oldest batch may always be read, or nothing would move.
@@ -97,6 +109,17 @@ impl State {
     /// Whether another batch should be planned so that a worker has something to do at once.
     pub(super) fn wants_plan_now(&self) -> bool {
         self.flights.len() < self.settled.prefetch && self.wants_plan()
+    }
+
+    /// Whether a worker would find something to do.
+    pub(super) fn has_work(&self) -> bool {
+        let window = self.flights.iter().take(self.settled.prefetch);
+        window.into_iter().any(|f| !f.ready.is_empty() || !f.unread.is_empty()) || self.wants_plan_now()
+    }
+
+    /// Whether the consumer has so many finished batches before it that making more can wait.
+    pub(super) fn well_ahead(&self) -> bool {
+        2 * self.flights.iter().filter(|f| f.done.is_some()).count() > self.settled.prefetch
     }
 
     /// Work for a CPU worker: the oldest batch that has some, among those that may have memory.

@@ -28,19 +28,22 @@ pub(super) fn make_samples(shared: &Shared) {
                 if state.stop {
                     return;
                 }
-                if let Some(job) = state.take_ready(open) {
-                    break (job, None);
-                }
-                // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's own
-                // cache, and a worker that would have to wait anyway loses nothing.
-                if let Some((job, piece)) = state.take_unread_now(open) {
-                    break (job, Some(piece));
+                let found = state.take_ready(open).map(|job| (job, None)).or_else(|| {
+                    // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's
+                    // own cache, and a worker that would have to wait anyway loses nothing.
+                    state.take_unread_now(open).map(|(job, piece)| (job, Some(piece)))
+                });
+                if let Some(found) = found {
+                    shared.wake_worker(&state);
+                    break found;
                 }
                 if state.wants_plan_now() {
                     state = plan_next(shared, state);
                     continue;
                 }
+                state.idle_workers += 1;
                 state = shared.wait(&shared.more_to_do, state);
+                state.idle_workers -= 1;
             }
         };
         shared.trace.idle_ns.fetch_add(idle.elapsed().as_nanos() as u64, Relaxed);
@@ -90,8 +93,7 @@ fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scra
         flight.error = Some((place, e));
     }
     if flight.left > 0 {
-        drop(state);
-        shared.more_to_read.notify_one();
+        shared.wake_reader(&state);
         return;
     }
     let (filling, error) = (flight.filling.take(), flight.error.take());
@@ -102,11 +104,15 @@ fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scra
         (None, Some(filling)) => filling.finish(&shared.plan.spec, &good, rows),
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
-    if let Some(flight) = shared.lock().flight(number) {
+    let mut state = shared.lock();
+    if let Some(flight) = state.flight(number) {
         flight.done = Some(done);
     }
-    shared.batch_done.notify_all();
-    shared.more_to_read.notify_one();
+    shared.wake_reader(&state);
+    // The consumer waits for the oldest batch only.
+    if state.flights.front().is_some_and(|f| f.done.is_some()) {
+        shared.batch_done.notify_all();
+    }
 }
 
 /// Makes one sample, following the policy: `Ok(false)` leaves it out, an error stops the run.

@@ -5,7 +5,7 @@ mod verdict;
 
 pub use stats::{Stage, Stats};
 
-use crate::engine::Bad;
+use crate::engine::{Bad, Pace};
 use std::sync::atomic::AtomicU64;
 
 /// Counters of a loader, over all its epochs. Added to once per piece or batch, so they cost nothing.
@@ -17,8 +17,6 @@ pub(crate) struct Trace {
     pub(crate) samples: AtomicU64,
     /// Bytes read.
     pub(crate) read_bytes: AtomicU64,
-    /// Rows read.
-    pub(crate) read_rows: AtomicU64,
     /// Time of I/O threads spent reading.
     pub(crate) read_ns: AtomicU64,
     /// Time of workers spent decoding.
@@ -31,6 +29,8 @@ pub(crate) struct Trace {
     pub(crate) wait_ns: AtomicU64,
     /// Time the consumer spent between batches.
     pub(crate) consumer_ns: AtomicU64,
+    /// Where reads come from.
+    pub(crate) pace: Pace,
     /// Bad samples.
     pub(crate) bad: Bad,
 }

@@ -53,14 +53,7 @@ impl ImageCodec for Png {
         check_region(info, want)?;
         let header = read_header(bytes).map_err(explain)?;
         let channels = channel_count(info, want.channels);
-        let (output, sample) = match want.channels {
-            Channels::Rgb => (Output::Rgb, 1),
-            Channels::Gray => (Output::Gray, 1),
-            Channels::Stored => match stored_format(&header) {
-                (2, 1) => (Output::Rgba, 1),
-                (_, sample) => (Output::AsStored, sample),
-            },
-        };
+        let (output, sample) = output(&header, want.channels);
         let pixel = usize::from(channels) * sample;
         // Rows depend on the rows above them and the stream cannot be entered midway, so everything is decoded
         // and handed over: cutting the region out would be one more copy.
@@ -68,6 +61,37 @@ impl ImageCodec for Png {
         let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
         decoder.decode(bytes, &header, output, out, info.width as usize * pixel).map_err(explain)?;
         Ok(Patch { shrink: 1, area: whole(info), channels })
+    }
+
+    fn read_whole(
+        &self,
+        bytes: &[u8],
+        info: &ImageInfo,
+        channels: Channels,
+        scratch: &mut Scratch,
+        out: &mut [u8],
+    ) -> Result<bool> {
+        let header = read_header(bytes).map_err(explain)?;
+        let (output, sample) = output(&header, channels);
+        let stride = info.width as usize * usize::from(channel_count(info, channels));
+        if sample != 1 || out.len() != stride * info.height as usize {
+            return Ok(false);
+        }
+        let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
+        decoder.decode(bytes, &header, output, out, stride).map_err(explain)?;
+        Ok(true)
+    }
+}
+
+/// What to ask the decoder for, and the bytes of one sample.
+fn output(header: &infeed_png::Header, channels: Channels) -> (Output, usize) {
+    match channels {
+        Channels::Rgb => (Output::Rgb, 1),
+        Channels::Gray => (Output::Gray, 1),
+        Channels::Stored => match stored_format(header) {
+            (2, 1) => (Output::Rgba, 1),
+            (_, sample) => (Output::AsStored, sample),
+        },
     }
 }
 
