@@ -60,7 +60,7 @@ example: tools
 test-python: develop
 	"$(BIN)/python" -m pytest -q
 	"$(BIN)/python" -m mypy
-	"$(BIN)/python" -m mypy.stubtest infeed --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases
+	"$(BIN)/python" -m mypy.stubtest infeed --mypy-config-file pyproject.toml --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases --ignore-unused-allowlist
 
 check: test  ## everything in test, and the slow checks: docs without warnings, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python

@@ -2,6 +2,19 @@
 
 from typing import Any, final
 
+__all__ = [
+    "Array",
+    "Batch",
+    "Loader",
+    "Plan",
+    "Run",
+    "ShardWriter",
+    "__version__",
+    "command",
+    "entries",
+    "usable_cpus",
+]
+
 __version__: str
 
 @final

@@ -21,13 +21,7 @@ class Resize(Transform):
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
 
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        interpolation: str = "bilinear",
-        max_size: int | None = None,
-        antialias: bool = True,
-    ) -> None: ...
+    def __init__(self, size: int | Sequence[int], interpolation: str = 'bilinear', max_size: int | None = None, antialias: bool = True) -> None: ...
 
 class CenterCrop(Transform):
     """the middle of the image
@@ -44,13 +38,7 @@ class RandomCrop(Transform):
     * fill: colour of pixels outside the image, one number or one per channel
     """
 
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        padding: int | Sequence[int] | None = None,
-        pad_if_needed: bool = False,
-        fill: int | Sequence[int] = 0,
-    ) -> None: ...
+    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False, fill: int | Sequence[int] = 0) -> None: ...
 
 class RandomResizedCrop(Transform):
     """a crop of random area and aspect ratio, resized to one size
@@ -61,14 +49,7 @@ class RandomResizedCrop(Transform):
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
 
-    def __init__(
-        self,
-        size: int | Sequence[int],
-        scale: Sequence[float] = (0.08, 1.0),
-        ratio: Sequence[float] = (0.75, 1.3333333333333333),
-        interpolation: str = "bilinear",
-        antialias: bool = True,
-    ) -> None: ...
+    def __init__(self, size: int | Sequence[int], scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (0.75, 1.3333333333333333), interpolation: str = 'bilinear', antialias: bool = True) -> None: ...
 
 class RandomHorizontalFlip(Transform):
     """mirror left and right with a given probability
@@ -91,9 +72,7 @@ class Pad(Transform):
     * padding_mode: constant (fill), edge (repeat the last pixel), reflect or symmetric (mirror without or with it)
     """
 
-    def __init__(
-        self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: str = "constant"
-    ) -> None: ...
+    def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: str = 'constant') -> None: ...
 
 class Normalize(Transform):
     """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first
@@ -121,17 +100,4 @@ class ToHWC(Transform):
 
     def __init__(self) -> None: ...
 
-__all__ = [
-    "Transform",
-    "Resize",
-    "CenterCrop",
-    "RandomCrop",
-    "RandomResizedCrop",
-    "RandomHorizontalFlip",
-    "RandomVerticalFlip",
-    "Pad",
-    "Normalize",
-    "ToDtype",
-    "ToCHW",
-    "ToHWC",
-]
+__all__ = ["Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "Normalize", "ToDtype", "ToCHW", "ToHWC"]
