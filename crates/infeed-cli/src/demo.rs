@@ -83,12 +83,9 @@ fn table(flat_out: &Stats, paced: &Measured, step: Duration, peak: Option<u64>) 
     row("MB/s read", &|s| format!("{:.1}", s.read_mb_per_s));
     row("consumer waits", &|s| human::share(s.wait_share));
     for (at, stage) in flat_out.stages.iter().enumerate() {
-        let whose = if stage.name == "read" { "I/O threads" } else { "threads" };
-        row(&format!("{} ({whose})", stage.name), &|s| {
-            s.stages.get(at).map_or(String::new(), |s| human::share(s.busy))
-        });
+        row(stage.name, &|s| s.stages.get(at).map_or(String::new(), |s| human::share(s.busy)));
     }
-    row("idle (threads)", &|s| human::share(s.idle_share));
+    row("idle", &|s| human::share(s.idle_share));
     row("threads + I/O threads", &|s| format!("{} + {}", s.threads, s.io_threads));
     if let Some(peak) = peak {
         table.row(["peak memory", &human::bytes(peak)]);

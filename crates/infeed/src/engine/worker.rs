@@ -49,7 +49,12 @@ pub(super) fn make_samples(shared: &Shared) {
         shared.trace.idle_ns.fetch_add(idle.elapsed().as_nanos() as u64, Relaxed);
         let ready = match (job.ready, unread) {
             (Some(ready), _) => ready,
-            (None, Some(piece)) => read(shared, piece),
+            (None, Some(piece)) => {
+                let start = Instant::now();
+                let ready = read(shared, piece);
+                shared.trace.own_read_ns.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
+                ready
+            }
             (None, None) => continue,
         };
         let busy = Instant::now();

@@ -17,8 +17,10 @@ pub(crate) struct Trace {
     pub(crate) samples: AtomicU64,
     /// Bytes read.
     pub(crate) read_bytes: AtomicU64,
-    /// Time of I/O threads spent reading.
+    /// Time spent reading, by whomever.
     pub(crate) read_ns: AtomicU64,
+    /// The part of it that workers spent.
+    pub(crate) own_read_ns: AtomicU64,
     /// Time of workers spent decoding.
     pub(crate) decode_ns: AtomicU64,
     /// Time of workers spent on everything else: resampling, finishing, copying.

@@ -60,7 +60,10 @@ impl Stats {
         let all = wait + work;
         let per = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let samples = trace.samples.load(Relaxed);
-        let worked = decode + pixels + idle;
+        let own_read = seconds(&trace.own_read_ns).min(read);
+        let worked = decode + pixels + own_read + idle;
+        // Out of the page cache workers read themselves, from a device the I/O threads do: whichever is busier counts.
+        let reading = per(own_read, worked).max(per(read - own_read, all * io_threads as f64).min(1.0));
         let (bad_samples, bad) = trace.bad.report();
         let mut stats = Stats {
             batches: trace.batches.load(Relaxed),
@@ -73,7 +76,7 @@ impl Stats {
             threads,
             io_threads,
             stages: vec![
-                Stage { name: "read", seconds: read, busy: per(read, all * io_threads as f64).min(1.0) },
+                Stage { name: "read", seconds: read, busy: reading },
                 Stage { name: "decode", seconds: decode, busy: per(decode, worked) },
                 Stage { name: "transform", seconds: pixels, busy: per(pixels, worked) },
             ],
@@ -99,11 +102,15 @@ impl fmt::Display for Stats {
             self.wait_s
         )?;
         for stage in &self.stages {
-            let threads = if stage.name == "read" { self.io_threads } else { self.threads };
-            let share = stage.busy * 100.0;
-            writeln!(f, "{:<10} {share:.0} % of {threads} threads ({:.2} s)", stage.name, stage.seconds)?;
+            writeln!(
+                f,
+                "{:<10} {:.0} % of its threads' time ({:.2} s)",
+                stage.name,
+                stage.busy * 100.0,
+                stage.seconds
+            )?;
         }
-        writeln!(f, "idle       {:.0} % of {} threads", self.idle_share * 100.0, self.threads)?;
+        writeln!(f, "idle       {:.0} % of the time of {} threads", self.idle_share * 100.0, self.threads)?;
         if self.bad_samples > 0 {
             writeln!(
                 f,

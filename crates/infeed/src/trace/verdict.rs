@@ -18,10 +18,12 @@ pub(super) fn of(stats: &Stats) -> String {
     let waited = format!("the consumer waited {:.0} % of the time", stats.wait_share * 100.0);
     let busy = |name: &str| stats.stages.iter().find(|s| s.name == name).map_or(0.0, |s| s.busy);
     if stats.idle_share < 0.3 {
-        let (decode, transform) = (busy("decode"), busy("transform"));
-        let (name, share) = if decode >= transform { ("decode", decode) } else { ("transform", transform) };
+        let shares = ["decode", "transform", "read"].map(|name| (busy(name), name));
+        let (share, name) =
+            shares.into_iter().fold((0.0, "decode"), |most, s| if s.0 > most.0 { s } else { most });
         let cure = match name {
             "decode" => "more threads, smaller images on disk, or cached decoded data would help",
+            "read" => "the bytes come as fast as memory gives them; more threads or fewer bytes would help",
             _ => "more threads, u8 output normalised on the device, or fewer transforms would help",
         };
         return format!(
