@@ -14,7 +14,7 @@ use std::{
 
 /// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
 /// that are small for the number of threads are cut finer, so that the threads share them evenly.
-const PIECE_BYTES: u64 = 1 << 20;
+const PIECE_BYTES: u64 = 512 << 10;
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {

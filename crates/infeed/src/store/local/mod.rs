@@ -24,7 +24,7 @@ pub(crate) use missing::missing;
 /// shards out of the table of open files.
 const SMALL: u64 = 16 << 20;
 /// Bytes of unused buffers that a store made by [`LocalStore::new`] keeps.
-const KEPT: usize = 256 << 20;
+const KEPT: usize = 64 << 20;
 
 /// Reads files by `pread`, which needs no lock between threads, into buffers of a [`Pool`].
 #[derive(Debug)]
