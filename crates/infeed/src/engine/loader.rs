@@ -5,8 +5,8 @@ use crate::{
     batch::Pool,
     trace::{Stats, Trace},
 };
-use infeed_core::Result;
-use std::sync::Arc;
+use infeed_core::{Result, Scratch};
+use std::sync::{Arc, Mutex};
 
 /// Gives batches, epoch after epoch. Memory and counters live as long as the loader; threads only while an epoch runs.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub struct Loader {
     options: Options,
     settled: Settled,
     pool: Arc<Pool>,
+    scratches: Arc<Mutex<Vec<Scratch>>>,
     trace: Arc<Trace>,
     epoch: u64,
 }
@@ -26,7 +27,7 @@ impl Loader {
         // What is in the making, what the consumer holds and the one it is about to take, for every field.
         let pool = Pool::new((settled.prefetch + 2) * plan.fields.len().max(1));
         let epoch = options.epoch;
-        Ok(Loader { plan, options, settled, pool, trace: Arc::default(), epoch })
+        Ok(Loader { plan, options, settled, pool, scratches: Arc::default(), trace: Arc::default(), epoch })
     }
 
     /// The plan.
@@ -56,6 +57,7 @@ impl Loader {
             self.options.on_error,
             self.options.error_limit,
             Arc::clone(&self.pool),
+            Arc::clone(&self.scratches),
             Arc::clone(&self.trace),
         )
     }

@@ -11,7 +11,7 @@ use crate::{
     batch::{Batch, Pool},
     trace::Trace,
 };
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, Scratch};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
@@ -28,6 +28,8 @@ pub(super) struct Shared {
     pub(super) on_error: OnError,
     pub(super) error_limit: u64,
     pub(super) pool: Arc<Pool>,
+    /// Scratch of workers that ended: decoders and buffers outlive the epoch, threads do not.
+    pub(super) scratches: Arc<Mutex<Vec<Scratch>>>,
     pub(super) trace: Arc<Trace>,
     state: Mutex<State>,
     /// For I/O threads: there may be something to read or to plan.
@@ -101,6 +103,7 @@ impl Run {
         on_error: OnError,
         error_limit: u64,
         pool: Arc<Pool>,
+        scratches: Arc<Mutex<Vec<Scratch>>>,
         trace: Arc<Trace>,
     ) -> Result<Self> {
         let batches = plan.batches(epoch);
@@ -111,6 +114,7 @@ impl Run {
             on_error,
             error_limit,
             pool,
+            scratches,
             trace,
             state: Mutex::new(State::new(settled, first, batches)),
             more_to_read: Condvar::new(),

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::batch::Filling;
 use infeed_core::{Error, Record, Result, Rng, Scratch};
-use std::{sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{
+    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
+    time::Instant,
+};
 
 /// How many other rows are tried in place of a bad one.
 const TRIES: u64 = 16;
@@ -18,7 +21,13 @@ const REPLACE: u64 = 0x0072_6570_6c61_6365;
 
 /// The life of a CPU worker.
 pub(super) fn make_samples(shared: &Shared) {
-    let mut scratch = Scratch::new();
+    let kept = || shared.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut scratch = kept().pop().unwrap_or_default();
+    make_until_stopped(shared, &mut scratch);
+    kept().push(scratch);
+}
+
+fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     loop {
         let idle = Instant::now();
         let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
@@ -58,7 +67,7 @@ pub(super) fn make_samples(shared: &Shared) {
             (None, None) => continue,
         };
         let busy = Instant::now();
-        work(shared, ready, job.filling, &mut scratch);
+        work(shared, ready, job.filling, scratch);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);
