@@ -118,14 +118,6 @@ def test_eval_transform_is_torchvision(tmp_path):
         assert error.max() <= 2.01 and error.mean() < 0.5
 
 
-def boxes(shape, seed, count):
-    rng = np.random.default_rng(seed)
-    h, w = shape
-    for _ in range(count):
-        ch, cw = rng.integers(8, h + 1), rng.integers(8, w + 1)
-        yield int(rng.integers(0, h - ch + 1)), int(rng.integers(0, w - cw + 1)), int(ch), int(cw)
-
-
 def test_train_transform_is_torchvision(tmp_path):
     """Given the crop box that infeed chose, torchvision's PIL path gives the same within 2."""
     functional = pytest.importorskip("torchvision.transforms.functional")

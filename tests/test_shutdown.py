@@ -117,7 +117,7 @@ def test_interpreter_exit_in_the_middle(shards):
 
 
 def test_ctrl_c(shards):
-    """A consumer that waits in next() is interrupted. The read of a pipe nobody writes to would wait for ever."""
+    """A loop that would go on for ever is interrupted, and the process ends as it would without a loader."""
     body = """
     import itertools
     print("ready", flush=True)

@@ -13,7 +13,7 @@ pub struct Options {
     pub io_threads: Option<usize>,
     /// Batches finished or in the making ahead of the consumer; `None` follows batch size and threads.
     pub prefetch: Option<usize>,
-    /// Ceiling in bytes for batches and look-ahead together; `None` is a quarter of a gigabyte of look-ahead at most.
+    /// Ceiling in bytes for batches and look-ahead together; `None` means 64 MiB of look-ahead beside the batches.
     pub memory: Option<u64>,
     /// What to do with a sample that cannot be made.
     pub on_error: OnError,
