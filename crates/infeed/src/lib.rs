@@ -20,7 +20,7 @@ pub mod store;
 
 pub mod format;
 
-pub mod order;
+pub use infeed_order as order;
 
 pub mod read;
 

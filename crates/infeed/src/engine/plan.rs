@@ -26,7 +26,7 @@ pub struct Plan {
     /// Where rows come from.
     pub source: Arc<dyn Source>,
     /// Which row comes when.
-    pub order: Box<dyn Order>,
+    pub order: Arc<dyn Order>,
     /// The fields of a sample.
     pub spec: Spec,
     /// Names of the fields that are read.
@@ -64,9 +64,10 @@ impl Plan {
             draft.take(stage)?;
         }
         let rows = source.rows();
-        let order: Box<dyn Order> = match draft.shuffle {
-            Some(seed) => Box::new(order::Shuffle::new(rows, seed)),
-            None => Box::new(order::Sequential::new(rows)),
+        let lying: Arc<dyn Order> = Arc::new(order::Sequential::new(0, source.shard_rows()));
+        let order = match draft.shuffle {
+            Some(seed) => Arc::new(order::Global::new(lying, seed)),
+            None => lying,
         };
         let (batch_size, drop_last, ragged, pad_value) = draft.batch.unwrap_or((1, false, Ragged::List, 0.0));
         if drop_last && rows < batch_size as u64 {
@@ -92,8 +93,8 @@ impl Plan {
     }
 
     /// Batches in an epoch.
-    pub fn batches(&self, epoch: u64) -> u64 {
-        let (places, size) = (self.order.places(epoch), self.batch_size as u64);
+    pub fn batches(&self, _epoch: u64) -> u64 {
+        let (places, size) = (self.order.places(), self.batch_size as u64);
         if self.drop_last { places / size } else { places.div_ceil(size) }
     }
 

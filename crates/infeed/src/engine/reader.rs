@@ -4,7 +4,7 @@ use super::{
     run::Shared,
     state::{Flight, Piece, Ready, State},
 };
-use infeed_core::{At, Error, Record, Result};
+use infeed_core::{At, Error, OrderExt, Record, Result};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -121,8 +121,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 fn plan_flight(shared: &Shared, number: u64) -> Flight {
     let plan = &shared.plan;
     let size = plan.batch_size as u64;
-    let mut rows = Vec::with_capacity(plan.batch_size);
-    plan.order.rows_at(shared.epoch, number * size..(number + 1) * size, &mut rows);
+    let rows = plan.order.rows(shared.epoch, number * size..(number + 1) * size);
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
     sorted.sort_unstable_by_key(|i| (rows[*i], *i));
     let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);

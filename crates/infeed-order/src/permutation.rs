@@ -41,20 +41,37 @@ impl Permutation {
 
     /// Where `place` goes. `place` must be below n.
     pub fn at(&self, place: u64) -> u64 {
-        debug_assert!(place < self.n);
         match &self.kind {
             Kind::List(list) => list.get(place as usize).copied().map_or(0, u64::from),
-            Kind::Feistel { left, right, keys } => {
-                let mut x = place;
-                // A permutation of the larger domain moves on a cycle, so walking from a place below n always
-                // comes back below n, and two places never meet.
-                loop {
-                    x = feistel(x, *left, *right, keys);
-                    if x < self.n {
-                        return x;
-                    }
+            Kind::Feistel { left, right, keys } => walk(place, self.n, *left, *right, keys),
+        }
+    }
+
+    /// Where each of these places goes.
+    pub fn resolve(&self, places: &mut [u64]) {
+        match &self.kind {
+            Kind::List(list) => {
+                for place in places {
+                    *place = list.get(*place as usize).copied().map_or(0, u64::from);
                 }
             }
+            Kind::Feistel { left, right, keys } => {
+                for place in places {
+                    *place = walk(*place, self.n, *left, *right, keys);
+                }
+            }
+        }
+    }
+}
+
+/// A permutation of the larger domain moves on a cycle, so walking from a place below n always comes back below n, and
+/// two places never meet. From a place that is not below n it might not, which the caller must not ask for.
+fn walk(place: u64, n: u64, left: u32, right: u32, keys: &[u64; ROUNDS]) -> u64 {
+    let mut x = place.min(n - 1);
+    loop {
+        x = feistel(x, left, right, keys);
+        if x < n {
+            return x;
         }
     }
 }
