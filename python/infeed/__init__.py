@@ -17,27 +17,38 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 
 from . import transforms
 from ._core import __version__, usable_cpus
-from .errors import FormatError, PlanError, SampleError, TooManyBadSamples
-from .loader import Batch, Loader, Stats
-from .pipeline import Pipeline, files, folder, manifest, open, tar
+from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples
+from .loader import Batch, Ledger, Loader, Stats
+from .pipeline import Pipeline, Quality
+from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
+from .world import World, world
 from .writer import ShardWriter
 
 __all__ = [
     "Batch",
     "FormatError",
+    "Ledger",
     "Loader",
     "Pipeline",
     "PlanError",
+    "Quality",
     "SampleError",
     "ShardWriter",
+    "StateError",
     "Stats",
     "TooManyBadSamples",
+    "World",
     "__version__",
+    "blend",
+    "concat",
     "files",
     "folder",
+    "interleave",
     "manifest",
     "open",
+    "stream",
     "tar",
     "transforms",
     "usable_cpus",
+    "world",
 ]

@@ -5,6 +5,10 @@ class PlanError(ValueError):
     """The pipeline cannot work: found while it is planned, before anything is read."""
 
 
+class StateError(ValueError):
+    """A state that does not fit the loader: other data, another order, another seed."""
+
+
 class FormatError(ValueError):
     """A shard whose bytes do not follow its format."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import json
-from collections.abc import Iterator
+import os
+import weakref
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
+from .world import world
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
@@ -31,8 +35,9 @@ class Stats(dict[str, Any]):
 class Batch(dict[str, Any]):
     """A batch: a dict of arrays. It also knows where its samples came from.
 
-    ``batch["__key__"]``, ``batch["__row__"]`` and ``batch["__url__"]`` give key, row number and shard of each sample;
-    they are worked out when asked for.
+    ``batch["__key__"]``, ``batch["__row__"]`` and ``batch["__url__"]`` give key, row number and shard of each sample, and
+    ``batch["__pad__"]`` is true for samples that are there a second time to fill the batch up. They are worked out when
+    asked for.
     """
 
     __slots__ = ("_core",)
@@ -46,7 +51,30 @@ class Batch(dict[str, Any]):
             return np.asarray(self._core.rows(), dtype=np.int64)
         if name == "__url__":
             return self._core.shards()
+        if name == "__pad__":
+            mask = np.zeros(len(self._core), dtype=bool)
+            mask[len(mask) - self._core.pads :] = True
+            return mask
         raise KeyError(f"there is no field {name!r}; the fields are {', '.join(self)}")
+
+
+# Threads that call into Python (streams of Python iterators) must be stopped while there is a Python to call into.
+_LIVE: weakref.WeakSet[Loader] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for loader in list(_LIVE):
+        loader.close()
+
+
+class Ledger(dict[str, Any]):
+    """What one loader has handed out, as proof: plain data of a few hundred bytes. See :meth:`Loader.ledger`."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, for ``infeed verify-epoch``."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self, file)
 
 
 class Loader:
@@ -54,13 +82,21 @@ class Loader:
 
     Options, all of them with good defaults and none of them changing which batches come:
 
-    * ``threads``: CPU workers (default: the CPUs this process may use)
+    * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
     * ``io_threads``: threads that read
     * ``prefetch``: batches in the making ahead of you
     * ``memory``: ceiling for batches and look-ahead, in bytes or as ``"2GB"``
     * ``on_error``: ``"raise"``, ``"skip"`` (the batch gets shorter) or ``"replace"`` (another row takes its place)
     * ``error_limit``: how many bad samples are too many
+    * ``persistent``: threads live on between epochs and prepare the next one while you use the last batches
+    * ``ledger_rows``: the :meth:`ledger` keeps the rows themselves
+
+    Which part of each global batch is this rank's, and how epochs are counted:
+
+    * ``rank``, ``world_size``: found from the launcher when not given, see :func:`infeed.world`
     * ``epoch``: the first epoch
+    * ``endless``: one iteration never ends
+    * ``steps_per_epoch``: an iteration is so many steps, and the next goes on with the data where it stopped
     """
 
     def __init__(
@@ -73,9 +109,16 @@ class Loader:
         memory: int | str | None = None,
         on_error: str = "raise",
         error_limit: int = 1000,
+        persistent: bool = True,
+        ledger_rows: bool = False,
+        rank: int | None = None,
+        world_size: int | None = None,
         epoch: int = 0,
+        endless: bool = False,
+        steps_per_epoch: int | None = None,
     ) -> None:
         self.pipeline = pipeline
+        self.world = world(rank, world_size)
         self._options: dict[str, Any] = {
             "threads": threads,
             "io_threads": io_threads,
@@ -83,16 +126,27 @@ class Loader:
             "memory": _bytes(memory),
             "on_error": on_error,
             "error_limit": error_limit,
+            "persistent": persistent,
+            "ledger_rows": ledger_rows,
+            "endless": endless,
+            "steps_per_epoch": steps_per_epoch,
         }
         plan = pipeline.plan
-        self._core = _core.Loader(plan, epoch=epoch, **self._options)
-        self._length = plan.batches(0)
+        place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
+        self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
         self._tuple = plan.tuple
         self._kinds = {name: kind for name, kind, _ in plan.fields}
         self._runs: list[_core.Run] = []
+        _LIVE.add(self)
 
     def __len__(self) -> int:
-        return self._length
+        """Steps of an epoch: the same number on every rank."""
+        steps = self._core.steps
+        if steps is None:
+            raise TypeError(
+                "this loader has no length: it is endless, or a stream whose end is not known before it comes"
+            )
+        return steps
 
     @property
     def epoch(self) -> int:
@@ -100,8 +154,37 @@ class Loader:
         return self._core.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that the next iteration runs. Without it epochs follow each other."""
+        """Choose the epoch that the next iteration runs. Without it epochs follow each other.
+
+        The epoch that comes next anyway stays where it is, also in its middle: a loop that calls this after
+        :meth:`load_state_dict` goes on where it was.
+        """
         self._core.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where you are: what you have received, not what is prefetched. A few hundred bytes of plain data.
+
+        It is the same on every rank, costs nothing, and can be taken at any step. It works where torch expects a
+        ``Stateful`` object: in ``torch.distributed.checkpoint`` and as a loader of Lightning.
+        """
+        state: dict[str, Any] = json.loads(self._core.state())
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *, strict: bool = True) -> None:
+        """Go on from a state: the next batch is the one that would have come, bit for bit.
+
+        Data, order and seed must be those of the state; threads, ranks, batch size and machine need not. With
+        ``strict=False`` decoders and transforms may have changed, too.
+        """
+        self._core.load_state(json.dumps(dict(state_dict)), strict)
+
+    def ledger(self) -> Ledger:
+        """What was handed out so far: per epoch, how many rows, and a hash of them that does not depend on their order.
+
+        Save it with each checkpoint, on each rank. ``infeed verify-epoch`` puts the ledgers of all ranks and all restarts
+        together and proves that every row came exactly as often as promised, or names those that did not.
+        """
+        return Ledger(json.loads(self._core.ledger()))
 
     def __iter__(self) -> Iterator[Any]:
         run = self._core.start()
@@ -149,10 +232,14 @@ class Loader:
         return self.pipeline.explain()
 
     def close(self) -> None:
-        """Stop every iteration under way. Happens by itself when a loop ends, however it ends."""
+        """Stop every iteration under way, and the threads that wait for the next epoch.
+
+        Happens by itself when a loop is left in the middle and when the loader is dropped.
+        """
         for run in self._runs:
             run.close()
         self._runs.clear()
+        self._core.rest()
 
     def __enter__(self) -> Loader:
         return self
@@ -161,15 +248,21 @@ class Loader:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A loader travels to another process as its pipeline and options; it starts where this one would go on.
-        return _rebuild, (type(self), self.pipeline, {**self._options, "epoch": self.epoch})
+        # A loader travels to another process as its pipeline, options and state; it goes on where this one is.
+        options = {**self._options, "rank": self.world.rank, "world_size": self.world.size}
+        return _rebuild, (type(self), self.pipeline, options, self.state_dict())
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.pipeline!r}, {self._length} batches per epoch>"
+        steps = self._core.steps
+        length = "without end" if steps is None else f"{steps} batches per epoch"
+        rank = "" if self.world.size == 1 else f", rank {self.world.rank} of {self.world.size}"
+        return f"<{type(self).__name__} of {self.pipeline!r}, {length}{rank}>"
 
 
-def _rebuild(kind: type[Loader], pipeline: Pipeline, options: dict[str, Any]) -> Loader:
-    return kind(pipeline, **options)
+def _rebuild(kind: type[Loader], pipeline: Pipeline, options: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = kind(pipeline, **options)
+    loader.load_state_dict(state)
+    return loader
 
 
 def _bfloat16() -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import os
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from .transforms import Transform
@@ -13,8 +17,6 @@ from .transforms import Transform
 if TYPE_CHECKING:
     from .loader import Loader
     from .torch import TorchLoader
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class Pipeline:
@@ -24,8 +26,10 @@ class Pipeline:
     and can be written to a file (:attr:`recipe`).
     """
 
-    def __init__(self, recipe: Mapping[str, Any]) -> None:
+    def __init__(self, recipe: Mapping[str, Any], make: Callable[[], Iterable[Any]] | None = None) -> None:
         self._json = json.dumps(recipe)
+        # What a recipe cannot hold: the function that makes the rows of `infeed.stream`.
+        self._make = make
         self._plan: _core.Plan | None = None
 
     @property
@@ -38,17 +42,168 @@ class Pipeline:
     def plan(self) -> _core.Plan:
         """The recipe checked against its data. Opens the files when asked for the first time."""
         if self._plan is None:
-            self._plan = _core.Plan(self._json)
+            self._plan = _core.Plan(self._json, self._make)
         return self._plan
 
     def _then(self, **stage: Any) -> Pipeline:
         recipe = self.recipe
         recipe["stage"].append(stage)
-        return Pipeline(recipe)
+        return Pipeline(recipe, self._make)
 
-    def shuffle(self, *, seed: int = 0) -> Pipeline:
-        """Shuffle all rows anew each epoch. The order depends on (seed, epoch) alone."""
-        return self._then(op="shuffle", seed=_whole("seed", seed))
+    def shuffle(
+        self,
+        *,
+        seed: int = 0,
+        kind: str = "auto",
+        window: int | None = None,
+        block: int | None = None,
+        buffer: int | None = None,
+        initial: int | None = None,
+    ) -> Pipeline:
+        """Shuffle the rows anew each epoch. The order depends on (seed, epoch) alone.
+
+        ``kind`` is
+
+        * ``"global"``: every row can come anywhere; the default wherever rows can be addressed
+        * ``"block"``: shards in random order, rows mixed inside a ``window`` of so many shards. That many shards feed one
+          batch, which is kind to disks that seek and to remote stores. ``block`` cuts shards into blocks of at most so
+          many rows
+        * ``"buffer"``: through a buffer of ``buffer`` rows that gives its first row when ``initial`` are in it, as
+          WebDataset does; the default for streams
+        * ``"none"``: not at all
+
+        Giving ``window`` or ``buffer`` says the kind. :meth:`quality` measures how well a choice mixes.
+        """
+        if kind not in ("auto", "global", "block", "buffer", "none"):
+            raise ValueError(f'kind must be "auto", "global", "block", "buffer" or "none", got {kind!r}')
+        stage: dict[str, Any] = {"seed": _whole("seed", seed)}
+        if kind != "auto":
+            stage["kind"] = kind
+        for name, value in (("window", window), ("block", block), ("buffer", buffer), ("initial", initial)):
+            if value is not None:
+                stage[name] = _whole(name, value)
+        return self._then(op="shuffle", **stage)
+
+    def take(self, n: int) -> Pipeline:
+        """Keep the first ``n`` rows of the order so far."""
+        return self._then(op="slice", stop=_whole("n", n))
+
+    def skip(self, n: int) -> Pipeline:
+        """Leave out the first ``n`` rows of the order so far."""
+        return self._then(op="slice", start=_whole("n", n))
+
+    def subset(self, which: slice | float | Iterable[int] | Iterable[bool]) -> Pipeline:
+        """Keep some rows: indices (in the order given), a slice, a boolean mask, or a fraction such as ``0.1``."""
+        if isinstance(which, slice):
+            given = {"start": which.start, "stop": which.stop, "step": which.step}
+            return self._then(op="slice", **{k: operator.index(v) for k, v in given.items() if v is not None})
+        if isinstance(which, float):
+            return self._then(op="fraction", fraction=which)
+        array = np.asarray(which if isinstance(which, np.ndarray | list | tuple) else list(which))
+        if array.ndim != 1:
+            raise ValueError(f"subset takes a flat list of indices or a mask, got an array of shape {array.shape}")
+        if array.dtype == bool:
+            if len(array) != self.rows():
+                raise ValueError(f"the mask has {len(array)} entries for {self.rows()} rows")
+            array = np.flatnonzero(array)
+        elif array.size and not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(f"subset takes whole numbers, a slice, a mask or a fraction, got {array.dtype}")
+        return self._then(op="pick", places=_integers(array))
+
+    def __getitem__(self, which: slice) -> Pipeline:
+        if not isinstance(which, slice):
+            raise TypeError("a pipeline takes slices, pipeline[:1000]; subset([...]) takes indices")
+        return self.subset(which)
+
+    def random_split(self, lengths: Sequence[int] | Sequence[float], *, seed: int = 0) -> list[Pipeline]:
+        """Split at random into parts of these lengths: counts, or fractions that add up to at most 1.
+
+        >>> train, val = data.random_split([0.9, 0.1], seed=7)
+        """
+        given = list(lengths)
+        if not given:
+            raise ValueError("random_split needs at least one length")
+        how = "fractions" if any(isinstance(x, float) for x in given) else "counts"
+        numbers = [float(x) if how == "fractions" else _whole("length", x) for x in given]
+        return [
+            self._then(op="split", lengths={how: numbers}, index=i, seed=_whole("seed", seed))
+            for i in range(len(given))
+        ]
+
+    def kfold(self, folds: int, *, seed: int | None = None) -> list[tuple[Pipeline, Pipeline]]:
+        """Pairs (train, validation) for cross-validation. Without a seed folds are neighbours, as in scikit-learn."""
+        stage: dict[str, Any] = {"op": "fold", "folds": _whole("folds", folds)}
+        if seed is not None:
+            stage["seed"] = _whole("seed", seed)
+        return [
+            (self._then(**stage, fold=i, held_out=False), self._then(**stage, fold=i, held_out=True))
+            for i in range(folds)
+        ]
+
+    def repeat(self, times: int) -> Pipeline:
+        """Go through the rows so many times in one epoch; a shuffle before it differs each time."""
+        return self._then(op="repeat", times=_whole("times", times))
+
+    def weighted(
+        self,
+        weights: str | Sequence[float],
+        *,
+        length: int | None = None,
+        replacement: bool = True,
+        seed: int = 0,
+    ) -> Pipeline:
+        """Draw rows by weight, as torch's ``WeightedRandomSampler``: one number per row, or the name of a field."""
+        stage: dict[str, Any] = {"weights": weights if isinstance(weights, str) else _reals(weights)}
+        if length is not None:
+            stage["length"] = _whole("length", length)
+        return self._then(op="weighted", **stage, replacement=bool(replacement), seed=_whole("seed", seed))
+
+    def balance(self, by: str | Sequence[int] = "label", *, mode: str = "over", seed: int = 0) -> Pipeline:
+        """Let classes take turns, so that each has the same share of every batch.
+
+        ``by`` is one class number per row, or the name of a field that holds it (``"label"`` of an image folder is known,
+        other fields are read once). ``mode="over"`` repeats rows of small classes until the largest is through;
+        ``mode="under"`` stops when the smallest is, and the next epoch goes on with what was left over.
+        """
+        if mode not in ("over", "under"):
+            raise ValueError(f'mode must be "over" or "under", got {mode!r}')
+        column = by if isinstance(by, str) else _integers(np.asarray(by))
+        return self._then(op="balance", by=column, mode=mode, seed=_whole("seed", seed))
+
+    def group_by_length(
+        self,
+        by: str | Sequence[int] = "bytes",
+        *,
+        window: int = 10_000,
+        group: int | None = None,
+        seed: int = 0,
+    ) -> Pipeline:
+        """Bring rows of similar length together, so that little is padded (bucketing).
+
+        Inside each ``window`` of rows they are sorted by length and cut into groups of ``group`` rows (default: the batch
+        size), and the groups are shuffled. ``by`` is one length per row, ``"bytes"``, or a field that holds a number. Put
+        it after :meth:`shuffle`, directly before :meth:`batch`.
+        """
+        stage: dict[str, Any] = {"by": by if isinstance(by, str) else _integers(np.asarray(by))}
+        if group is not None:
+            stage["group"] = _whole("group", group)
+        return self._then(op="by_length", **stage, window=_whole("window", window), seed=_whole("seed", seed))
+
+    def filter(self, expr: str) -> Pipeline:
+        """Keep the rows for which an expression is true: ``filter("label in (3, 5) and bytes < 2MB")``.
+
+        Over ``row``, ``key``, ``shard``, ``bytes`` and the ``label`` of image folders it is applied before anything is
+        read: the length is known and batches are full. Over decoded fields (``cls``, ``json.width``, ``jpg.height``) it
+        is applied to samples: a row that does not fit is left out of its batch, which gets shorter.
+        """
+        if not isinstance(expr, str):
+            raise TypeError(f"filter takes an expression as text, got {expr!r} (Python functions cannot filter yet)")
+        return self._then(op="filter", expr=expr)
+
+    def __add__(self, other: Pipeline) -> Pipeline:
+        from .sources import concat
+
+        return concat([self, other])
 
     def seed(self, seed: int) -> Pipeline:
         """Set the seed of random transforms; without it they use the seed of :meth:`shuffle`."""
@@ -102,16 +257,40 @@ class Pipeline:
             out = out._then(op="map", name=transform.name, on=fields, args=transform.args)
         return out
 
-    def batch(self, size: int, *, drop_last: bool = False, ragged: str = "list", pad_value: float = 0) -> Pipeline:
-        """Make batches of ``size`` samples.
+    def batch(
+        self,
+        size: int | None = None,
+        *,
+        global_size: int | None = None,
+        drop_last: bool = False,
+        last: str = "short",
+        ragged: str = "list",
+        pad_value: float = 0,
+    ) -> Pipeline:
+        """Make batches of ``size`` samples on every rank, or of ``global_size`` samples over all ranks together.
+
+        ``last`` says what becomes of rows that do not fill a batch: ``"short"`` (a smaller batch, shared evenly by the
+        ranks), ``"drop"`` (the same as ``drop_last=True``) or ``"pad"`` (rows from the epoch's start fill it up; they are
+        marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
 
         Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
         ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``.
         """
         if ragged not in ("list", "pad"):
             raise ValueError(f'ragged must be "list" or "pad", got {ragged!r}')
-        size = _whole("batch size", size)
-        return self._then(op="batch", size=size, drop_last=bool(drop_last), ragged=ragged, pad_value=float(pad_value))
+        if last not in ("short", "drop", "pad"):
+            raise ValueError(f'last must be "short", "drop" or "pad", got {last!r}')
+        if drop_last and last == "pad":
+            raise ValueError('drop_last=True and last="pad" contradict each other')
+        if (size is None) == (global_size is None):
+            raise ValueError("batch takes either size (per rank) or global_size (over all ranks)")
+        stage: dict[str, Any] = {}
+        if size is not None:
+            stage["size"] = _whole("batch size", size)
+        if global_size is not None:
+            stage["global_size"] = _whole("global_size", global_size)
+        last = "drop" if drop_last else last
+        return self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
 
     def to_tuple(self, *fields: str) -> Pipeline:
         """Hand batches out as tuples of these fields instead of dicts; other fields are not read."""
@@ -146,27 +325,75 @@ class Pipeline:
 
     def rows(self) -> int:
         """How many samples an epoch has."""
-        return self.plan.rows
+        if self.plan.is_stream:
+            raise TypeError("nobody knows how many rows a stream has before it ends")
+        return self.plan.places
+
+    def order(self, epoch: int = 0, start: int = 0, stop: int | None = None) -> npt.NDArray[np.int64]:
+        """The row numbers of an epoch in their order, without reading: those of ``batch["__row__"]``."""
+        stop = self.rows() if stop is None else stop
+        return np.asarray(self.plan.order(epoch, start, stop), dtype=np.int64)
+
+    def quality(self, *, epoch: int = 0, batch: int | None = None) -> Quality:
+        """How well the order mixes, measured: against a global shuffle, and how many shards feed one batch."""
+        numbers, text = self.plan.quality(epoch, batch)
+        return Quality(json.loads(numbers), text)
 
     def __len__(self) -> int:
-        return self.plan.batches(0)
+        return self.plan.batches
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pipeline) and self._json == other._json
+        return isinstance(other, Pipeline) and (self._json, self._make) == (other._json, other._make)
 
     def __hash__(self) -> int:
         return hash(self._json)
 
     def __repr__(self) -> str:
         recipe = self.recipe
-        stages = [s["name"] if s["op"] == "map" else s["op"] for s in recipe["stage"]]
-        return " -> ".join([f"infeed.open({recipe['source']['paths']})", *stages])
+        return _short(recipe)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pipeline, (self.recipe,)
+        return Pipeline, (self.recipe, self._make)
 
     def __iter__(self) -> Any:
         raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or pipeline.to_torch()")
+
+
+class Quality(dict[str, Any]):
+    """How well an order mixes: a dict of numbers that prints as a small table."""
+
+    def __init__(self, numbers: dict[str, Any], text: str) -> None:
+        super().__init__(numbers)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _short(recipe: dict[str, Any]) -> str:
+    source = recipe["source"]
+    stages = [s["name"] if s["op"] == "map" else s["op"] for s in recipe["stage"]]
+    if "join" in source:
+        parts = ", ".join(_short(part) for part in source["part"])
+        return " -> ".join([f"infeed.{source['join']['op']}([{parts}])", *stages])
+    return " -> ".join([f"infeed.open({source['paths']})", *stages])
+
+
+def _integers(array: npt.NDArray[Any]) -> list[int] | dict[str, str]:
+    """Whole numbers as a recipe holds them: long lists packed."""
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(f"expected whole numbers, got {array.dtype}")
+    if array.size <= 1000:
+        return [int(x) for x in array]
+    return {"i64": base64.b64encode(array.astype("<i8").tobytes()).decode()}
+
+
+def _reals(numbers: Sequence[float]) -> list[float] | dict[str, str]:
+    """Numbers as a recipe holds them: always packed, because JSON knows neither NaN nor infinity."""
+    array = np.asarray(numbers, dtype="<f8")
+    if array.ndim != 1:
+        raise ValueError(f"expected a flat list of numbers, got an array of shape {array.shape}")
+    return {"f64": base64.b64encode(array.tobytes()).decode()}
 
 
 def _whole(what: str, value: int) -> int:
@@ -176,45 +403,3 @@ def _whole(what: str, value: int) -> int:
     if number < 0:
         raise ValueError(f"{what} must not be negative, got {number}")
     return number
-
-
-def _open(paths: Paths, format: str, args: dict[str, Any]) -> Pipeline:
-    many = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return Pipeline({"source": {"paths": [os.fspath(p) for p in many], "format": format, "args": args}, "stage": []})
-
-
-def open(paths: Paths) -> Pipeline:
-    """Read shards or images; the format is detected.
-
-    ``paths`` may be one path, a list, a glob, a folder, a brace expansion (``train-{000000..000127}.tar``), several of
-    them joined with ``::``, or a ``file:`` URL.
-    """
-    return _open(paths, "auto", {})
-
-
-def tar(paths: Paths, *, lenient: bool = False, index: str = "auto") -> Pipeline:
-    """Read WebDataset tars.
-
-    ``lenient`` steps over damaged parts instead of refusing the shard. ``index`` says where the table of members is kept
-    between runs: ``"auto"`` (the user's cache folder, when making it took long), ``"off"``, ``"beside"`` the shard, or a
-    folder.
-    """
-    return _open(paths, "tar", {"lenient": lenient, "index": os.fspath(index)})
-
-
-def folder(path: str | os.PathLike[str]) -> Pipeline:
-    """Read an image folder. With class sub-folders, order and labels are those of torchvision's ``ImageFolder``.
-
-    Fields: ``image`` and, with classes, ``label``.
-    """
-    return _open(path, "folder", {})
-
-
-def files(paths: Paths) -> Pipeline:
-    """Read image files one by one, in the given order. Field: ``image``."""
-    return _open(paths, "files", {})
-
-
-def manifest(path: str | os.PathLike[str]) -> Pipeline:
-    """Read the files that a text file lists, one ``path label`` a line. Fields: ``image`` and ``label``."""
-    return _open(path, "manifest", {})

@@ -13,7 +13,8 @@ use std::path::PathBuf;
         infeed demo                          what this machine can do, in a few seconds\n  \
         infeed inspect 'train-*.tar'         what is in a data set\n  \
         infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
-        infeed list transforms               what there is to put into a pipeline\n\n\
+        infeed list transforms               what there is to put into a pipeline\n  \
+        infeed world                         which rank this process would be\n\n\
         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
 )]
 pub(crate) struct Cli {
@@ -38,6 +39,13 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// List formats, decoders, codecs and transforms with their parameters.
     List(ListArgs),
+    /// Show which rank this process is, of how many, and which launcher says so.
+    #[command(after_help = "Examples:\n  \
+        infeed world\n  \
+        torchrun --no-python --nproc-per-node 4 infeed world\n  \
+        srun --ntasks 8 infeed world --json\n\n\
+        To say it by hand: INFEED_RANK, INFEED_WORLD_SIZE, INFEED_LOCAL_RANK, INFEED_LOCAL_WORLD_SIZE.")]
+    World,
 }
 
 /// Arguments of `infeed demo`.

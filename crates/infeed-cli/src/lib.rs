@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 mod report;
 mod table;
+mod world;
 
 pub use interrupt::interrupt;
 
@@ -79,6 +80,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::List(args) => list::run(&args),
+        Command::World => world::run(),
     }
     .map(Outcome::Report)
 }

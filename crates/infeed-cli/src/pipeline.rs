@@ -24,7 +24,7 @@ pub(crate) struct Fields {
 pub(crate) fn train(paths: Vec<String>, format: &str, fields: &Fields, size: u32, batch: usize) -> Recipe {
     let mut recipe = Recipe::new(paths, format);
     let stages = &mut recipe.stages;
-    stages.push(Stage::Shuffle { seed: 0 });
+    stages.push(Stage::shuffle(0));
     if let Some(image) = &fields.image {
         let plain = |name: &str| Use { name: name.to_owned(), args: Map::new() };
         let mut keep = vec![image.clone()];
@@ -41,7 +41,7 @@ pub(crate) fn train(paths: Vec<String>, format: &str, fields: &Fields, size: u32
         stages.push(map("RandomHorizontalFlip", image, json!({})));
         stages.push(map("Normalize", image, json!({"mean": MEAN, "std": STD})));
     }
-    stages.push(Stage::Batch { size: batch, drop_last: false, ragged: Default::default(), pad_value: 0.0 });
+    stages.push(Stage::batch(batch));
     recipe
 }
 

@@ -95,6 +95,12 @@ pub enum Error {
         /// Which and why.
         what: String,
     },
+    /// A checkpoint that does not belong to the pipeline.
+    #[error("this state does not fit the loader: {what}")]
+    State {
+        /// What differs.
+        what: String,
+    },
     /// More bad samples than the policy allows.
     #[error("{count} bad samples, more than the limit of {limit}; the last one: {last}")]
     TooManyBad {

@@ -31,6 +31,11 @@ pub trait Order: Debug + Send + Sync {
         None
     }
 
+    /// Whether every epoch is the same.
+    fn is_fixed(&self) -> bool {
+        false
+    }
+
     /// What `explain()` says of it: one line that includes the orders below it.
     fn describe(&self) -> String;
 }
@@ -64,6 +69,10 @@ impl<O: Order + ?Sized> Order for std::sync::Arc<O> {
 
     fn blocks(&self) -> Option<Vec<u64>> {
         (**self).blocks()
+    }
+
+    fn is_fixed(&self) -> bool {
+        (**self).is_fixed()
     }
 
     fn describe(&self) -> String {

@@ -36,6 +36,12 @@ pub trait Source: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// A number that is known of every row without reading it: `bytes`, and `label` where there are classes. `None` when
+    /// the source does not know it.
+    fn column(&self, _name: &str) -> Result<Option<Vec<i64>>> {
+        Ok(None)
+    }
+
     /// How many rows there are.
     fn rows(&self) -> u64 {
         self.shard_rows().iter().sum()

@@ -39,6 +39,10 @@ impl Order for Sequential {
         Some(self.blocks.to_vec())
     }
 
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         format!("{} rows as they lie", self.rows)
     }

@@ -46,6 +46,12 @@ impl Batch {
         self.inner.rows.clone()
     }
 
+    /// How many samples, at the end, are there a second time.
+    #[getter]
+    fn pads(&self) -> usize {
+        self.inner.pads
+    }
+
     /// The key of each sample.
     fn keys(&self) -> Vec<String> {
         self.inner.rows.iter().map(|row| self.plan.source.key(*row)).collect()

@@ -18,6 +18,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
             Some(number) => PyOSError::new_err((number, text)),
             None => PyOSError::new_err(text),
         },
+        Error::State { .. } => ours("StateError", (text,)),
         Error::Plan { .. } => ours("PlanError", (text,)),
         Error::Format { shard, offset, .. } => ours("FormatError", (text, shard, offset)),
         Error::Sample { at, .. } => ours("SampleError", (text, at.shard, at.row, at.key, at.field)),

@@ -7,6 +7,7 @@ mod array;
 mod batch;
 mod dlpack;
 mod errors;
+mod items;
 mod loader;
 mod plan;
 mod tables;
@@ -25,6 +26,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<writer::ShardWriter>()?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
+    m.add_function(wrap_pyfunction!(tables::find_world, m)?)?;
     m.add_function(wrap_pyfunction!(tables::command, m)?)?;
     Ok(())
 }

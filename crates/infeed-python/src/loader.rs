@@ -1,7 +1,7 @@
 //! Loaders and their epochs.
 
 use crate::{batch::Batch, errors::raise, plan::Plan};
-use infeed::{Next, OnError, Options};
+use infeed::{Checkpoint, Next, OnError, Options, World};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,7 +15,7 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Loader {
-    inner: Mutex<infeed::Loader>,
+    inner: Arc<Mutex<infeed::Loader>>,
 }
 
 impl Loader {
@@ -24,32 +24,69 @@ impl Loader {
     }
 }
 
+impl Drop for Loader {
+    /// Python must not be held while threads are joined: they may be in the middle of a user's iterator.
+    fn drop(&mut self) {
+        let inner = Arc::clone(&self.inner);
+        Python::attach(|py| {
+            py.detach(|| inner.lock().unwrap_or_else(PoisonError::into_inner).rest());
+        });
+    }
+}
+
 #[pymethods]
 impl Loader {
     #[new]
-    #[pyo3(signature = (plan, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise", error_limit=1000, epoch=0))]
+    #[pyo3(signature = (plan, world, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
+        error_limit=1000, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         plan: &Plan,
+        world: (u64, u64, u64, u64),
         threads: Option<usize>,
         io_threads: Option<usize>,
         prefetch: Option<usize>,
         memory: Option<u64>,
         on_error: &str,
         error_limit: u64,
+        persistent: bool,
+        ledger_rows: bool,
         epoch: u64,
+        endless: bool,
+        steps_per_epoch: Option<u64>,
     ) -> PyResult<Self> {
         let on_error = OnError::parse(on_error).map_err(raise)?;
-        let options = Options { threads, io_threads, prefetch, memory, on_error, error_limit, epoch };
+        let (rank, size, local_rank, local_size) = world;
+        let world = World { local_rank, local_size, ..World::new(rank, size).map_err(raise)? };
+        let options = Options {
+            threads,
+            io_threads,
+            prefetch,
+            memory,
+            on_error,
+            error_limit,
+            epoch,
+            world,
+            endless,
+            steps_per_epoch,
+            persistent,
+            ledger_rows,
+        };
         let inner = infeed::Loader::new(Arc::clone(&plan.inner), options).map_err(raise)?;
-        Ok(Loader { inner: Mutex::new(inner) })
+        Ok(Loader { inner: Arc::new(Mutex::new(inner)) })
     }
 
     /// Starts the next epoch.
-    fn start(&self) -> PyResult<Run> {
-        let mut loader = self.lock();
-        let run = loader.start().map_err(raise)?;
-        Ok(Run { inner: Mutex::new(Some(run)), plan: Arc::clone(loader.plan()) })
+    fn start(&self, py: Python<'_>) -> PyResult<Run> {
+        // Threads of another place may have to be stopped first. The lock is taken inside `detach`: taken outside, two
+        // Python threads could wait for each other.
+        let (run, plan) = py
+            .detach(|| {
+                let mut loader = self.lock();
+                loader.start().map(|run| (run, Arc::clone(loader.plan())))
+            })
+            .map_err(raise)?;
+        Ok(Run { inner: Mutex::new(Some(run)), plan })
     }
 
     #[getter]
@@ -59,6 +96,33 @@ impl Loader {
 
     fn set_epoch(&self, epoch: u64) {
         self.lock().set_epoch(epoch);
+    }
+
+    /// Steps of an epoch, where it has an end that is known.
+    #[getter]
+    fn steps(&self) -> Option<u64> {
+        self.lock().steps()
+    }
+
+    /// Where the consumer stands, as JSON.
+    fn state(&self) -> String {
+        self.lock().checkpoint().to_json()
+    }
+
+    /// Goes on from there.
+    fn load_state(&self, py: Python<'_>, state: &str, strict: bool) -> PyResult<()> {
+        let checkpoint = Checkpoint::from_json(state).map_err(raise)?;
+        py.detach(|| self.lock().restore(&checkpoint, strict)).map_err(raise)
+    }
+
+    /// What was handed out, as JSON.
+    fn ledger(&self) -> String {
+        self.lock().ledger().to_json()
+    }
+
+    /// Stops the threads that wait for the next epoch.
+    fn rest(&self, py: Python<'_>) {
+        py.detach(|| self.lock().rest());
     }
 
     /// What the loader has done so far, as JSON.
@@ -78,6 +142,16 @@ impl Loader {
 pub(crate) struct Run {
     inner: Mutex<Option<infeed::Run>>,
     plan: Arc<infeed::Plan>,
+}
+
+impl Drop for Run {
+    /// As for the loader: threads are joined without holding Python.
+    fn drop(&mut self) {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if inner.is_some() {
+            Python::attach(|py| py.detach(|| drop(inner)));
+        }
+    }
 }
 
 #[pymethods]

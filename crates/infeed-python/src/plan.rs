@@ -1,8 +1,8 @@
 //! A recipe checked against its data.
 
-use crate::errors::raise;
-use infeed::Recipe;
-use infeed_core::Kind;
+use crate::{errors::raise, items};
+use infeed::{Recipe, engine::Opened, recipe::SourceRecipe};
+use infeed_core::{Kind, Order, OrderExt};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -15,11 +15,26 @@ pub(crate) struct Plan {
 
 #[pymethods]
 impl Plan {
+    /// `make` is what a recipe means whose format is `python`: a function that makes an iterator.
     #[new]
-    fn new(py: Python<'_>, recipe: &str) -> PyResult<Self> {
+    #[pyo3(signature = (recipe, make=None))]
+    fn new(py: Python<'_>, recipe: &str, make: Option<Py<PyAny>>) -> PyResult<Self> {
+        let mut open = |source: &SourceRecipe| match &make {
+            Some(make) if source.format == "python" => {
+                let make = Python::attach(|py| make.clone_ref(py));
+                items::stream(make, &source.paths.join(", ")).map(Opened::Stream)
+            }
+            _ => infeed::open_source(source),
+        };
         // Opening reads every shard's index: other Python threads may go on meanwhile.
-        let inner = py.detach(|| infeed::open(Recipe::from_json(recipe)?)).map_err(raise)?;
-        Ok(Plan { inner })
+        let inner = py.detach(|| infeed::Plan::with(Recipe::from_json(recipe)?, &mut open)).map_err(raise)?;
+        Ok(Plan { inner: Arc::new(inner) })
+    }
+
+    /// Whether the length of an epoch is not known before it ends.
+    #[getter]
+    fn is_stream(&self) -> bool {
+        self.inner.is_stream()
     }
 
     #[getter]
@@ -27,9 +42,21 @@ impl Plan {
         self.inner.source.rows()
     }
 
+    /// Samples of an epoch.
     #[getter]
-    fn batch_size(&self) -> usize {
-        self.inner.batch_size
+    fn places(&self) -> u64 {
+        self.inner.order.places()
+    }
+
+    /// The rows at these places of an epoch.
+    fn order(&self, py: Python<'_>, epoch: u64, start: u64, stop: u64) -> Vec<u64> {
+        py.detach(|| self.inner.order.rows(epoch, start..stop))
+    }
+
+    /// How well the order mixes: as JSON and in words.
+    fn quality(&self, py: Python<'_>, epoch: u64, batch: Option<u64>) -> (String, String) {
+        let quality = py.detach(|| self.inner.quality(epoch, batch));
+        (serde_json::to_string(&quality).unwrap_or_default(), quality.to_string())
     }
 
     #[getter]
@@ -60,8 +87,10 @@ impl Plan {
         self.inner.recipe.hash()
     }
 
-    fn batches(&self, epoch: u64) -> u64 {
-        self.inner.batches(epoch)
+    /// Batches of an epoch when this process is alone.
+    #[getter]
+    fn batches(&self) -> u64 {
+        self.inner.batches()
     }
 
     fn explain(&self) -> String {

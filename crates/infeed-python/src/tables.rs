@@ -1,4 +1,4 @@
-//! The registry tables, and the command line.
+//! The registry tables, the world around this process, and the command line.
 
 use crate::errors::raise;
 use pyo3::prelude::*;
@@ -13,6 +13,13 @@ pub(crate) fn entries(kind: &str) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn usable_cpus() -> usize {
     infeed::engine::usable_cpus()
+}
+
+/// Which rank this process is by its environment, as JSON: `world` and `seen`.
+#[pyfunction]
+pub(crate) fn find_world() -> PyResult<String> {
+    let found = infeed::order::world::here().map_err(raise)?;
+    serde_json::to_string(&found).map_err(|e| raise(infeed::Error::Internal { what: e.to_string() }))
 }
 
 /// Runs the command line and gives its exit code.

@@ -24,6 +24,8 @@ pub use infeed_order as order;
 
 pub mod read;
 
+pub mod stream;
+
 pub mod decode;
 
 pub mod transform;
@@ -43,7 +45,8 @@ pub mod tables;
 mod open;
 
 pub use batch::{Batch, Column};
-pub use engine::{Loader, Next, OnError, Options, Plan, Run};
+pub use engine::{Checkpoint, Loader, Next, OnError, Options, Plan, Run};
+pub use order::World;
 pub use infeed_core::{Dtype, Error, Result, Value};
 pub use open::open;
 pub use recipe::Recipe;

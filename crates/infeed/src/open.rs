@@ -2,7 +2,7 @@
 
 use crate::{
     Plan, Recipe,
-    engine::usable_cpus,
+    engine::{Opened, usable_cpus},
     format::{self, Detected, FolderSource},
     read::StoreSource,
     recipe::SourceRecipe,
@@ -16,8 +16,7 @@ const WHOLE_FILES: [&str; 3] = ["folder", "files", "manifest"];
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
-    let source = source(&recipe.source)?;
-    Ok(Arc::new(Plan::new(recipe, source)?))
+    Ok(Arc::new(Plan::with(recipe, &mut |recipe| source(recipe).map(Opened::Rows))?))
 }
 
 fn source(recipe: &SourceRecipe) -> Result<Arc<dyn Source>> {

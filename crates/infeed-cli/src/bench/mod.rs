@@ -64,7 +64,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
             "source": plan.source.describe(),
             "recipe": recipe,
             "rows": plan.source.rows(),
-            "batch": plan.batch_size,
+            "batch": plan.batch.each(1),
             "cpus": usable_cpus(),
             "seconds": args.seconds,
             "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
@@ -115,8 +115,6 @@ fn threads(args: &BenchArgs) -> Vec<usize> {
 fn summary(plan: &Plan) -> String {
     use infeed::recipe::Stage;
     let stage = |stage: &Stage| match stage {
-        Stage::Shuffle { .. } => "shuffle".to_owned(),
-        Stage::Seed { .. } => "seed".to_owned(),
         Stage::Select { fields } => format!("select {}", fields.join(" ")),
         Stage::Decode { fields } => {
             let all: Vec<String> =
@@ -124,8 +122,10 @@ fn summary(plan: &Plan) -> String {
             format!("decode {}", all.join(" "))
         }
         Stage::Map { name, .. } => name.clone(),
-        Stage::Batch { size, .. } => format!("batch {size}"),
+        Stage::Batch { size, global_size, .. } => format!("batch {}", size.or(*global_size).unwrap_or(1)),
         Stage::Tuple { fields } => format!("tuple {}", fields.join(" ")),
+        Stage::Filter { expr } => format!("filter {expr}"),
+        other => other.name().to_owned(),
     };
     plan.recipe.stages.iter().map(stage).collect::<Vec<_>>().join(", ")
 }

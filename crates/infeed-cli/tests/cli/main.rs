@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod world;
 
 use serde_json::Value as Json;
 use std::process::{Command, Output};

@@ -1,7 +1,7 @@
 //! A batch while it is being made.
 
-use super::{Batch, Column, Pool, lease::Open};
-use crate::recipe::Ragged;
+use super::{Batch, Column, Fate, Pool, lease::Open};
+use crate::{order::Why, recipe::Ragged};
 use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Scratch, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,14 +83,36 @@ impl Filling {
         Part { filling: self, index }
     }
 
-    /// Closes the batch. `good` says which samples were made; the others are taken out.
-    pub fn finish(self, spec: &Spec, good: &[bool], mut rows: Vec<u64>) -> Result<Batch> {
-        let kept: Vec<usize> = (0..self.samples).filter(|i| good[*i]).collect();
+    /// Closes the batch. `fates` says which samples were made; the others are taken out. The last `pads` rows are there a
+    /// second time.
+    pub fn finish(self, spec: &Spec, fates: &[Fate], rows: Vec<u64>, pads: usize) -> Result<Batch> {
+        let real = self.samples.saturating_sub(pads);
+        let mut batch = Batch { rows, pads, ..Batch::empty() };
+        let mut kept: Vec<usize> = Vec::with_capacity(self.samples);
+        for (at, fate) in fates.iter().enumerate() {
+            let why = match fate {
+                Fate::Made => None,
+                Fate::Filtered => Some(Why::Filtered),
+                Fate::Bad | Fate::Replaced(_) => Some(Why::Bad),
+            };
+            if let Some(why) = why.filter(|_| at < real) {
+                batch.left_out.push((batch.rows[at], why));
+            }
+            match fate {
+                Fate::Bad | Fate::Filtered => continue,
+                Fate::Replaced(other) => {
+                    batch.rows[at] = *other;
+                    batch.replaced.push(kept.len());
+                }
+                Fate::Made => {}
+            }
+            kept.push(at);
+        }
         let whole = kept.len() == self.samples;
         if !whole {
-            rows = kept.iter().map(|i| rows[*i]).collect();
+            batch.pads = kept.iter().filter(|at| **at >= real).count();
+            batch.rows = kept.iter().map(|at| batch.rows[*at]).collect();
         }
-        let mut columns = Vec::with_capacity(self.columns.len());
         for ((store, layout), (name, _)) in
             self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)
         {
@@ -121,9 +143,9 @@ impl Filling {
                 }
                 _ => return Err(Error::Internal { what: "batch layout does not fit its store".to_owned() }),
             };
-            columns.push((Arc::clone(name), column));
+            batch.columns.push((Arc::clone(name), column));
         }
-        Ok(Batch { columns, rows })
+        Ok(batch)
     }
 }
 

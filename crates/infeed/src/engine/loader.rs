@@ -1,14 +1,22 @@
 //! A plan that is run epoch after epoch.
 
-use super::{Options, Plan, Run, options::Settled};
+use super::{
+    Checkpoint, OnError, Options, Plan, Run,
+    checkpoint::Position,
+    course::Course,
+    options::Settled,
+    run::{Engine, Home},
+};
 use crate::{
     batch::Pool,
+    order::{Ledger, World},
     trace::{Stats, Trace},
 };
-use infeed_core::{Result, Scratch};
-use std::sync::{Arc, Mutex};
+use infeed_core::{Cursor, Error, Result, Scratch};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Gives batches, epoch after epoch. Memory and counters live as long as the loader; threads only while an epoch runs.
+/// Gives batches, epoch after epoch. Memory, counters and, between epochs that follow each other, the threads live as
+/// long as the loader.
 #[derive(Debug)]
 pub struct Loader {
     plan: Arc<Plan>,
@@ -17,17 +25,38 @@ pub struct Loader {
     pool: Arc<Pool>,
     scratches: Arc<Mutex<Vec<Scratch>>>,
     trace: Arc<Trace>,
-    epoch: u64,
+    /// Where the next iteration starts.
+    next: Position,
+    home: Arc<Home>,
 }
 
 impl Loader {
     /// Settles the options.
     pub fn new(plan: Arc<Plan>, options: Options) -> Result<Self> {
-        let settled = options.settle(plan.batch_size, plan.batch_bytes())?;
+        options.check()?;
+        plan.check_world(&options.world)?;
+        if plan.is_stream() && options.on_error == OnError::Replace {
+            return Err(Error::argument(
+                "on_error=\"replace\" needs another row, and a stream has none at hand: use \"skip\"",
+            ));
+        }
+        let each = plan.batch.each(options.world.size);
+        let settled = options.settle(each, plan.sample_bytes() * each as u64)?;
         // What is in the making, what the consumer holds and the one it is about to take, for every field.
         let pool = Pool::new((settled.prefetch + 2) * plan.fields.len().max(1));
-        let epoch = options.epoch;
-        Ok(Loader { plan, options, settled, pool, scratches: Arc::default(), trace: Arc::default(), epoch })
+        let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
+        let mut loader = Loader {
+            plan,
+            settled,
+            pool,
+            scratches: Arc::default(),
+            trace: Arc::default(),
+            next: Position::default(),
+            home: Arc::new(Home::new(ledger)),
+            options,
+        };
+        loader.set_epoch(loader.options.epoch);
+        Ok(loader)
     }
 
     /// The plan.
@@ -35,35 +64,126 @@ impl Loader {
         &self.plan
     }
 
+    /// The rank this loader works for.
+    pub fn world(&self) -> &World {
+        &self.options.world
+    }
+
     /// The epoch that the next [`Loader::start`] runs.
     pub fn epoch(&self) -> u64 {
-        self.epoch
+        self.next.lap
     }
 
-    /// Chooses the epoch that the next [`Loader::start`] runs.
+    /// Steps of an epoch, the same on every rank; `None` when it has no end or the end is not known before it comes.
+    pub fn steps(&self) -> Option<u64> {
+        match (self.options.steps_per_epoch, self.options.endless) {
+            (Some(steps), _) => Some(steps),
+            (None, true) => None,
+            (None, false) if self.plan.stream.is_some() => None,
+            (None, false) => Some(self.plan.steps(&self.options.world, 0).count()),
+        }
+    }
+
+    /// Chooses the epoch that the next [`Loader::start`] runs, from its beginning. The epoch that comes next anyway stays
+    /// as it is, also in the middle: loops that call this after loading a state go on where they were.
     pub fn set_epoch(&mut self, epoch: u64) {
-        self.epoch = epoch;
+        if epoch == self.next.lap && self.next != Position::default() {
+            return;
+        }
+        let cursor = match self.options.steps_per_epoch {
+            None => Cursor { epoch, place: 0 },
+            Some(steps) => {
+                let start = Course::new(&self.plan, &self.options.world, Cursor::default());
+                // A place at the end of an epoch is the same as the start of the next.
+                start.after(epoch.saturating_mul(steps))
+            }
+        };
+        self.next = Position { lap: epoch, step: 0, cursor };
+        self.home.stand(self.next);
     }
 
-    /// Starts an epoch and moves on to the next.
+    /// Starts an epoch, or goes on with the one a state was loaded for, and moves on to the next.
     pub fn start(&mut self) -> Result<Run> {
-        let epoch = self.epoch;
-        self.epoch += 1;
-        Run::start(
-            Arc::clone(&self.plan),
-            epoch,
-            0,
-            self.settled,
-            self.options.on_error,
-            self.options.error_limit,
-            Arc::clone(&self.pool),
-            Arc::clone(&self.scratches),
-            Arc::clone(&self.trace),
-        )
+        let mut at = self.next;
+        if self.plan.stream.is_some() && self.options.steps_per_epoch.is_some() {
+            // Where a stream stands after so many steps is known only when they were taken.
+            at.cursor = self.home.position().cursor;
+        }
+        let course = Course::new(&self.plan, &self.options.world, at.cursor);
+        let steps = match (self.options.steps_per_epoch, self.options.endless) {
+            (_, true) => Some(u64::MAX),
+            (Some(steps), false) => Some(steps.saturating_sub(at.step)),
+            (None, false) if self.plan.stream.is_some() => None,
+            (None, false) => Some(course.left_in_epoch()),
+        };
+        let engine = match self.home.take(at.cursor) {
+            Some(engine) => engine,
+            None => Engine::start(
+                Arc::clone(&self.plan),
+                at.cursor,
+                // Without more epochs to come there is no reason to look beyond this one.
+                if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) },
+                self.settled,
+                &self.options,
+                Arc::clone(&self.pool),
+                Arc::clone(&self.scratches),
+                Arc::clone(&self.trace),
+            )?,
+        };
+        self.next = Position {
+            lap: at.lap + 1,
+            step: 0,
+            cursor: match self.options.steps_per_epoch {
+                None => Cursor { epoch: at.cursor.epoch + 1, place: 0 },
+                Some(_) => course.after(steps.unwrap_or(0)),
+            },
+        };
+        self.home.stand(at);
+        Ok(Run::new(engine, at, steps, self.next, Arc::clone(&self.home)))
+    }
+
+    /// Where the consumer stands: what it has received.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint::new(&self.plan, self.home.position())
+    }
+
+    /// Goes on from a checkpoint: the next [`Loader::start`] gives the batch that would have come. With `strict` also
+    /// decoders and transforms must be the same; data, order and seed must be in any case.
+    pub fn restore(&mut self, checkpoint: &Checkpoint, strict: bool) -> Result<()> {
+        let mut at = checkpoint.position(&self.plan, strict)?;
+        if self.options.steps_per_epoch.is_none() {
+            at.lap = at.cursor.epoch;
+        }
+        self.next = at;
+        self.home.stand(at);
+        self.home.clear();
+        Ok(())
+    }
+
+    /// What was handed out so far, as proof.
+    pub fn ledger(&self) -> Ledger {
+        self.home.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Stops the threads that wait for the next epoch. They come back by themselves when it is started.
+    pub fn rest(&self) {
+        self.home.clear();
+    }
+
+    /// Whether threads wait for the next epoch.
+    pub fn is_warm(&self) -> bool {
+        self.home.is_warm()
     }
 
     /// What the loader has done so far.
     pub fn stats(&self) -> Stats {
         Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, self.plan.source.damage())
+    }
+}
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        // A run that is still going may give its threads back later: they must not find a home any more.
+        self.home.leave();
     }
 }

@@ -15,7 +15,10 @@
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.
 
+mod checkpoint;
+mod course;
 mod cpus;
+mod feed;
 mod loader;
 mod options;
 mod pace;
@@ -27,11 +30,12 @@ mod sample;
 mod state;
 mod worker;
 
+pub use checkpoint::Checkpoint;
 pub use cpus::usable_cpus;
 pub use loader::Loader;
 pub use options::Options;
 pub(crate) use pace::Pace;
-pub use plan::Plan;
+pub use plan::{BatchSize, Identity, Opened, Plan, StreamPlan};
 pub(crate) use policy::Bad;
 pub use policy::{BadSample, OnError};
 pub use run::{Next, Run};

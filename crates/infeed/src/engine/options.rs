@@ -1,6 +1,10 @@
 //! Choices of one run: they change how fast batches come, never which.
 
 use super::{OnError, usable_cpus};
+use crate::order::{
+    World,
+    world::{machine_cpus, share_of_cpus},
+};
 use infeed_core::{Error, Result};
 use serde::Serialize;
 
@@ -21,6 +25,17 @@ pub struct Options {
     pub error_limit: u64,
     /// The first epoch.
     pub epoch: u64,
+    /// Which rank this is, of how many.
+    #[serde(skip)]
+    pub world: World,
+    /// Never ends an epoch: the batches of the next follow at once.
+    pub endless: bool,
+    /// An epoch of the consumer is so many steps, whatever the data's epochs are; the data goes on where it was.
+    pub steps_per_epoch: Option<u64>,
+    /// Whether threads live on between epochs and prepare the next one while the last batches are used.
+    pub persistent: bool,
+    /// Whether the ledger keeps the rows themselves, to name them in case of doubt.
+    pub ledger_rows: bool,
 }
 
 impl Default for Options {
@@ -33,6 +48,11 @@ impl Default for Options {
             on_error: OnError::Raise,
             error_limit: 1000,
             epoch: 0,
+            world: World::alone(),
+            endless: false,
+            steps_per_epoch: None,
+            persistent: true,
+            ledger_rows: false,
         }
     }
 }
@@ -50,9 +70,27 @@ pub(super) struct Settled {
 const AHEAD: u64 = 64 << 20;
 
 impl Options {
+    /// Refuses what contradicts itself.
+    pub(super) fn check(&self) -> Result<()> {
+        World::new(self.world.rank, self.world.size)?;
+        if self.steps_per_epoch == Some(0) {
+            return Err(Error::argument("steps_per_epoch must be at least 1"));
+        }
+        if self.endless && self.steps_per_epoch.is_some() {
+            return Err(Error::argument("endless and steps_per_epoch contradict each other: give one of them"));
+        }
+        Ok(())
+    }
+
+    /// The CPUs of this rank: those of the process, shared among the ranks of the node.
+    fn cpus(&self) -> usize {
+        let usable = usable_cpus();
+        share_of_cpus(usable, machine_cpus(), self.world.local_rank, self.world.local_size)
+    }
+
     /// Makes every choice. `batch_bytes` is the size of one batch's arrays.
     pub(super) fn settle(&self, batch: usize, batch_bytes: u64) -> Result<Settled> {
-        let threads = self.threads.unwrap_or_else(usable_cpus);
+        let threads = self.threads.unwrap_or_else(|| self.cpus());
         let io_threads = self.io_threads.unwrap_or(threads.clamp(2, 8));
         // Enough batches in the making that no worker waits for the tail of one, plus one to hand out.
         let busy = 2 + (2 * threads).div_ceil(batch.max(1));

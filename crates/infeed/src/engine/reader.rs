@@ -1,14 +1,17 @@
 //! I/O threads: they plan batches, cut them into pieces and read the pieces.
 
 use super::{
+    course::{Course, Step},
+    feed::Feed,
     run::Shared,
     state::{Flight, Piece, Ready, State},
 };
-use infeed_core::{At, Error, OrderExt, Record, Result};
+use crate::batch::{Batch, Fate};
+use infeed_core::{At, Error, Record, Result};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{MutexGuard, atomic::Ordering::Relaxed},
+    sync::{Arc, MutexGuard, atomic::Ordering::Relaxed},
     time::Instant,
 };
 
@@ -51,8 +54,36 @@ pub(super) fn read_pieces(shared: &Shared) {
 
 /// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
 pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    let flight = plan_flight(shared, state.next);
+    let number = state.next;
     state.next += 1;
+    let flight = match &shared.feed {
+        Feed::Rows(course) => plan_flight(shared, course, number),
+        Feed::Stream(_) => {
+            // Pulling waits for the stream: not with the lock held, and one thread at a time.
+            state.planning = true;
+            drop(state);
+            let pulled = guarded(|| Ok(shared.feed.pull(number)));
+            state = shared.lock();
+            state.planning = false;
+            let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
+                let error = Error::Internal { what: "a stream panicked".to_owned() };
+                Flight { number, ..Flight::failed(error) }
+            });
+            if flight.is_end() {
+                flight.done = Some(Ok(Batch::empty()));
+            } else if flight.done.is_some() {
+                // After an error a stream cannot go on.
+                state.limit = state.next;
+            }
+            let wake = flight.done.is_some();
+            state.flights.push_back(flight);
+            if wake {
+                shared.batch_done.notify_all();
+            }
+            shared.wake_worker(&state);
+            return state;
+        }
+    };
     let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
     state.flights.push_back(flight);
     shared.wake_reader(&state);
@@ -96,11 +127,14 @@ pub(super) fn fetch_one(shared: &Shared, row: u64) -> Result<Record> {
         .and_then(|mut records| {
             records.pop().ok_or_else(|| Error::Internal { what: "the source gave no record".to_owned() })
         })
-        .map_err(|e| e.at(place_of(shared, row)))
+        .map_err(|e| e.at(place_of(shared, row, None)))
 }
 
-/// Where a row lies.
-pub(super) fn place_of(shared: &Shared, row: u64) -> At {
+/// Where a row lies; rows of a stream bring their name.
+pub(super) fn place_of(shared: &Shared, row: u64, name: Option<&(Arc<str>, String)>) -> At {
+    if let Some((shard, key)) = name {
+        return At { shard: shard.to_string(), row: Some(row), key: Some(key.clone()), field: None };
+    }
     let source = &shared.plan.source;
     At { shard: source.shard_of(row), row: Some(row), key: Some(source.key(row)), field: None }
 }
@@ -118,10 +152,9 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
-fn plan_flight(shared: &Shared, number: u64) -> Flight {
+fn plan_flight(shared: &Shared, course: &Course, number: u64) -> Flight {
     let plan = &shared.plan;
-    let size = plan.batch_size as u64;
-    let rows = plan.order.rows(shared.epoch, number * size..(number + 1) * size);
+    let Step { epoch, global, rows, pads, after, ends_epoch } = course.step(number);
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
     sorted.sort_unstable_by_key(|i| (rows[*i], *i));
     let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
@@ -134,18 +167,20 @@ fn plan_flight(shared: &Shared, number: u64) -> Flight {
                 piece.rows.push(rows[at]);
                 piece.bytes += bytes;
             }
-            _ => unread.push_back(Piece { flight: number, places: vec![at], rows: vec![rows[at]], bytes }),
+            _ => unread.push_back(Piece { flight: number, epoch, places: vec![at], rows: vec![rows[at]], bytes }),
         }
     }
     Flight {
         number,
+        epoch,
+        global,
+        pads,
+        after,
+        ends_epoch,
         unread,
-        ready: VecDeque::new(),
-        filling: None,
         left: rows.len(),
-        good: vec![false; rows.len()],
-        error: None,
-        done: None,
+        fates: vec![Fate::Bad; rows.len()],
         rows,
+        ..Flight::empty()
     }
 }

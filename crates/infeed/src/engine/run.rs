@@ -1,7 +1,9 @@
-//! One epoch in motion: the threads, and the consumer's end.
+//! The threads, and the consumer's end.
 
 use super::{
-    OnError, Plan,
+    OnError, Options, Plan,
+    checkpoint::Position,
+    feed::Feed,
     options::Settled,
     reader::read_pieces,
     state::{Flight, State},
@@ -9,9 +11,10 @@ use super::{
 };
 use crate::{
     batch::{Batch, Pool},
+    order::{Delivery, Ledger, World},
     trace::Trace,
 };
-use infeed_core::{Error, Result, Scratch};
+use infeed_core::{Cursor, Error, Result, Scratch};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
@@ -19,18 +22,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the threads of a run share.
+/// What the threads of an engine share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) plan: Arc<Plan>,
-    pub(super) epoch: u64,
+    pub(super) feed: Feed,
     pub(super) settled: Settled,
     pub(super) on_error: OnError,
     pub(super) error_limit: u64,
     pub(super) pool: Arc<Pool>,
-    /// Scratch of workers that ended: decoders and buffers outlive the epoch, threads do not.
+    /// Scratch of workers that ended: decoders and buffers outlive the threads.
     pub(super) scratches: Arc<Mutex<Vec<Scratch>>>,
     pub(super) trace: Arc<Trace>,
+    world: World,
     state: Mutex<State>,
     /// For I/O threads: there may be something to read or to plan.
     pub(super) more_to_read: Condvar,
@@ -71,65 +75,57 @@ impl Shared {
     }
 }
 
-/// What the consumer finds.
+/// Threads that make one batch after the other, across the ends of epochs. Dropping it stops and joins them.
 #[derive(Debug)]
-pub enum Next {
-    /// A batch.
-    Batch(Batch),
-    /// The epoch is over.
-    End,
-    /// Nothing yet: the time given is over.
-    Waiting,
-}
-
-/// One epoch in motion. Dropping it stops and joins every thread.
-#[derive(Debug)]
-pub struct Run {
+pub(super) struct Engine {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// The process the threads live in: after a fork they are not there.
     process: u32,
-    over: bool,
-    left_at: Instant,
+    /// The cursor of the next batch it would give.
+    at: Cursor,
+    /// Whether the last batch ended its epoch.
+    ended: bool,
 }
 
-impl Run {
+impl Engine {
+    /// Starts the threads. They make at most `limit` batches.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn start(
         plan: Arc<Plan>,
-        epoch: u64,
-        first: u64,
+        start: Cursor,
+        limit: u64,
         settled: Settled,
-        on_error: OnError,
-        error_limit: u64,
+        options: &Options,
         pool: Arc<Pool>,
         scratches: Arc<Mutex<Vec<Scratch>>>,
         trace: Arc<Trace>,
     ) -> Result<Self> {
-        let batches = plan.batches(epoch);
         let shared = Arc::new(Shared {
+            feed: Feed::new(&plan, &options.world, start),
             plan,
-            epoch,
             settled,
-            on_error,
-            error_limit,
+            on_error: options.on_error,
+            error_limit: options.error_limit,
             pool,
             scratches,
             trace,
-            state: Mutex::new(State::new(settled, first, batches)),
+            world: options.world.clone(),
+            state: Mutex::new(State::new(settled, limit)),
             more_to_read: Condvar::new(),
             more_to_do: Condvar::new(),
             batch_done: Condvar::new(),
         });
-        let now = Instant::now();
-        let mut run = Run { shared, threads: vec![], process: std::process::id(), over: false, left_at: now };
-        for i in 0..settled.io_threads {
-            run.spawn(format!("infeed-io-{i}"), read_pieces)?;
+        let mut engine = Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
+        if limit > 0 {
+            for i in 0..settled.io_threads {
+                engine.spawn(format!("infeed-io-{i}"), read_pieces)?;
+            }
+            for i in 0..settled.threads {
+                engine.spawn(format!("infeed-cpu-{i}"), make_samples)?;
+            }
         }
-        for i in 0..settled.threads {
-            run.spawn(format!("infeed-cpu-{i}"), make_samples)?;
-        }
-        Ok(run)
+        Ok(engine)
     }
 
     fn spawn(&mut self, name: String, life: fn(&Shared)) -> Result<()> {
@@ -155,66 +151,45 @@ impl Run {
         Ok(())
     }
 
-    /// The next batch, in order. Waits at most `patience`.
-    pub fn next(&mut self, patience: Option<Duration>) -> Result<Next> {
-        if self.over {
-            return Ok(Next::End);
-        }
-        if self.process != std::process::id() {
-            return Err(Error::argument(
-                "this loader was started before the process forked and its threads stayed behind; start the iteration \
-                 anew in the child process",
-            ));
-        }
-        let start = Instant::now();
-        let trace = Arc::clone(&self.shared.trace);
-        trace.consumer_ns.fetch_add((start - self.left_at).as_nanos() as u64, Relaxed);
-        let found = self.take(start, patience);
-        self.left_at = Instant::now();
-        trace.wait_ns.fetch_add((self.left_at - start).as_nanos() as u64, Relaxed);
-        match &found {
-            Ok(Next::Batch(batch)) => {
-                trace.batches.fetch_add(1, Relaxed);
-                trace.samples.fetch_add(batch.len() as u64, Relaxed);
-            }
-            Ok(Next::Waiting) => {}
-            Ok(Next::End) | Err(_) => self.close(),
-        }
-        found
+    fn is_here(&self) -> bool {
+        self.process == std::process::id()
     }
 
-    fn take(&self, start: Instant, patience: Option<Duration>) -> Result<Next> {
-        let shared = &self.shared;
+    /// The oldest batch, when it is done. `None` when `patience` is over.
+    fn take(&mut self, start: Instant, patience: Option<Duration>) -> Result<Option<Flight>> {
+        let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         loop {
-            if state.stop || (state.flights.is_empty() && state.next >= state.batches) {
-                return Ok(Next::End);
-            }
-            if let Some(done) = state.flights.front_mut().and_then(|f| f.done.take()) {
-                state.flights.pop_front();
+            if state.flights.front().is_some_and(|f| f.done.is_some()) {
+                let flight = state.flights.pop_front();
+                (self.at, self.ended) = flight.as_ref().map_or((self.at, false), |f| (f.after, f.ends_epoch));
                 shared.wake_reader(&state);
                 if !state.well_ahead() {
                     shared.wake_worker(&state);
                 }
-                return done.map(Next::Batch);
+                return Ok(flight);
+            }
+            if state.stop {
+                return Err(Error::argument("the loader was closed while somebody waited for a batch"));
             }
             state = match patience {
                 None => shared.wait(&shared.batch_done, state),
                 Some(patience) => {
                     let left = patience.saturating_sub(start.elapsed());
                     if left.is_zero() {
-                        return Ok(Next::Waiting);
+                        return Ok(None);
                     }
                     shared.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
     }
+}
 
+impl Drop for Engine {
     /// Stops and joins every thread. Waits at most for the sample each worker is at.
-    pub fn close(&mut self) {
-        self.over = true;
-        if self.process != std::process::id() {
+    fn drop(&mut self) {
+        if !self.is_here() {
             // The threads exist in the parent only; joining them here would wait for ever.
             std::mem::take(&mut self.threads).into_iter().for_each(std::mem::forget);
             return;
@@ -226,8 +201,177 @@ impl Run {
     }
 }
 
-impl Drop for Run {
-    fn drop(&mut self) {
-        self.close();
+/// What outlives an epoch: where the consumer stands, its ledger, and the threads while nobody iterates.
+#[derive(Debug)]
+pub(super) struct Home {
+    position: Mutex<Position>,
+    pub(super) ledger: Mutex<Ledger>,
+    engine: Mutex<(bool, Option<Engine>)>,
+}
+
+impl Home {
+    pub(super) fn new(ledger: Ledger) -> Self {
+        Home { position: Mutex::default(), ledger: Mutex::new(ledger), engine: Mutex::new((true, None)) }
+    }
+
+    pub(super) fn stand(&self, at: Position) {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    pub(super) fn position(&self) -> Position {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine(&self) -> MutexGuard<'_, (bool, Option<Engine>)> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The resting engine, if it goes on exactly here.
+    pub(super) fn take(&self, at: Cursor) -> Option<Engine> {
+        let found = self.engine().1.take()?;
+        // The end of an epoch and the start of the next are the same place.
+        let next = found.ended && at == Cursor { epoch: found.at.epoch + 1, place: 0 };
+        (found.is_here() && (found.at == at || next)).then_some(found)
+    }
+
+    /// Lets an engine rest here.
+    fn keep(&self, engine: Engine) {
+        let mut here = self.engine();
+        let old = if here.0 { here.1.replace(engine) } else { Some(engine) };
+        // Joined without the lock.
+        drop(here);
+        drop(old);
+    }
+
+    pub(super) fn is_warm(&self) -> bool {
+        self.engine().1.is_some()
+    }
+
+    /// Sends a resting engine away.
+    pub(super) fn clear(&self) {
+        let old = self.engine().1.take();
+        drop(old);
+    }
+
+    /// No engine may rest here any more.
+    pub(super) fn leave(&self) {
+        self.engine().0 = false;
+        self.clear();
     }
 }
+
+/// What the consumer finds.
+#[derive(Debug)]
+pub enum Next {
+    /// A batch.
+    Batch(Batch),
+    /// The epoch is over.
+    End,
+    /// Nothing yet: the time given is over.
+    Waiting,
+}
+
+/// One epoch in motion. Dropping it in the middle stops and joins every thread.
+#[derive(Debug)]
+pub struct Run {
+    engine: Option<Engine>,
+    home: Arc<Home>,
+    at: Position,
+    /// Steps until its end; `None` when it ends with the data's epoch.
+    left: Option<u64>,
+    /// Where the next epoch starts.
+    next: Position,
+    process: u32,
+    left_at: Instant,
+}
+
+impl Run {
+    pub(super) fn new(engine: Engine, at: Position, left: Option<u64>, next: Position, home: Arc<Home>) -> Self {
+        engine.shared.lock().began = Instant::now();
+        Run { engine: Some(engine), home, at, left, next, process: std::process::id(), left_at: Instant::now() }
+    }
+
+    /// The next batch, in order. Waits at most `patience`.
+    pub fn next(&mut self, patience: Option<Duration>) -> Result<Next> {
+        if self.engine.is_some() && self.process != std::process::id() {
+            return Err(Error::argument(
+                "this loader was started before the process forked and its threads stayed behind; start the iteration \
+                 anew in the child process",
+            ));
+        }
+        if self.left == Some(0) {
+            self.end();
+            return Ok(Next::End);
+        }
+        let Some(engine) = &mut self.engine else { return Ok(Next::End) };
+        let start = Instant::now();
+        let trace = Arc::clone(&engine.shared.trace);
+        trace.consumer_ns.fetch_add((start - self.left_at).as_nanos() as u64, Relaxed);
+        let found = engine.take(start, patience);
+        self.left_at = Instant::now();
+        trace.wait_ns.fetch_add((self.left_at - start).as_nanos() as u64, Relaxed);
+        let flight = match found {
+            Ok(Some(flight)) => flight,
+            Ok(None) => return Ok(Next::Waiting),
+            Err(error) => {
+                self.close();
+                return Err(error);
+            }
+        };
+        if flight.is_end() {
+            if self.left.is_none() {
+                self.left = Some(0);
+            }
+            // A consumer that counts steps goes on with the next epoch.
+            return self.next(patience);
+        }
+        let batch = match flight.done.unwrap_or_else(|| Err(Error::Internal { what: "an empty flight".to_owned() })) {
+            Ok(batch) => batch,
+            Err(error) => {
+                self.close();
+                return Err(error);
+            }
+        };
+        trace.batches.fetch_add(1, Relaxed);
+        trace.samples.fetch_add(batch.len() as u64, Relaxed);
+        self.left = match self.left {
+            Some(left) => Some(left - 1),
+            None => flight.ends_epoch.then_some(0),
+        };
+        self.at = Position { lap: self.at.lap, step: self.at.step + 1, cursor: engine.at };
+        self.home.stand(self.at);
+        let (plan, world) = (&engine.shared.plan, &engine.shared.world);
+        self.home.ledger.lock().unwrap_or_else(PoisonError::into_inner).count(&Delivery {
+            epoch: flight.epoch,
+            from: flight.global.start,
+            to: flight.global.end,
+            global: plan.batch.global(world.size),
+            last: plan.last,
+            rank: world.rank,
+            size: world.size,
+            rows: &batch.rows,
+            pads: batch.pads,
+            stand_ins: &batch.stand_ins(),
+            left_out: &batch.left_out,
+        });
+        Ok(Next::Batch(batch))
+    }
+
+    /// The epoch went to its end: the threads wait for the next one.
+    fn end(&mut self) {
+        if let Some(engine) = self.engine.take() {
+            // How far a stream goes in so many steps is known only now.
+            let counted = engine.shared.plan.stream.is_some() && self.next.cursor.place > 0;
+            self.home.stand(if counted { Position { cursor: engine.at, ..self.next } } else { self.next });
+            if engine.is_here() && engine.shared.lock().limit == u64::MAX {
+                self.home.keep(engine);
+            }
+        }
+    }
+
+    /// Stops and joins every thread. Waits at most for the sample each worker is at.
+    pub fn close(&mut self) {
+        self.engine = None;
+    }
+}
+

@@ -1,15 +1,16 @@
 //! What the threads of a run share. Everything here happens under one lock and takes microseconds.
 
 use super::options::Settled;
-use crate::batch::{Batch, Filling};
-use infeed_core::{Error, Record, Result};
-use std::{collections::VecDeque, sync::Arc};
+use crate::batch::{Batch, Fate, Filling};
+use infeed_core::{Cursor, Error, Record, Result};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
 /// Some samples of one batch, read together.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// The batch they belong to.
     pub(super) flight: u64,
+    pub(super) epoch: u64,
     /// Their places in the batch.
     pub(super) places: Vec<usize>,
     /// Their rows, ascending.
@@ -28,8 +29,19 @@ pub(super) struct Ready {
 /// One batch between plan and delivery.
 #[derive(Debug)]
 pub(super) struct Flight {
-    /// Its number in the epoch.
+    /// Its number, counted from where the engine started.
     pub(super) number: u64,
+    pub(super) epoch: u64,
+    /// The places of all ranks together.
+    pub(super) global: Range<u64>,
+    /// How many of its rows, at the end, are given a second time to fill up.
+    pub(super) pads: usize,
+    /// Where the consumer stands when it has received it.
+    pub(super) after: Cursor,
+    /// Whether the epoch ends with it.
+    pub(super) ends_epoch: bool,
+    /// Shard and key of each row, where nobody can look them up.
+    pub(super) names: Option<Arc<[(Arc<str>, String)]>>,
     /// Its rows, in order.
     pub(super) rows: Vec<u64>,
     /// What is not read yet.
@@ -40,8 +52,8 @@ pub(super) struct Flight {
     pub(super) filling: Option<Arc<Filling>>,
     /// Samples that are not finished.
     pub(super) left: usize,
-    /// Which samples were made.
-    pub(super) good: Vec<bool>,
+    /// What became of the samples.
+    pub(super) fates: Vec<Fate>,
     /// The error of the earliest sample that stops the run.
     pub(super) error: Option<(usize, Error)>,
     /// The batch, when it is done.
@@ -53,6 +65,7 @@ pub(super) struct Flight {
 pub(super) struct Job {
     pub(super) ready: Option<Ready>,
     pub(super) filling: Arc<Filling>,
+    pub(super) names: Option<Arc<[(Arc<str>, String)]>>,
 }
 
 /// The batches on their way, oldest first.
@@ -63,8 +76,12 @@ pub(super) struct State {
     pub(super) ahead: u64,
     /// The next batch to plan.
     pub(super) next: u64,
-    /// How many batches the epoch has.
-    pub(super) batches: u64,
+    /// How many batches are made at most.
+    pub(super) limit: u64,
+    /// When the epoch began: the time between two is nobody's idleness.
+    pub(super) began: Instant,
+    /// Somebody makes the next batch of a stream.
+    pub(super) planning: bool,
     /// Set once: every thread leaves.
     pub(super) stop: bool,
     /// Threads that wait; nobody is woken for nothing, a wake-up costs more than a small sample.
@@ -74,12 +91,14 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(settled: Settled, first: u64, batches: u64) -> Self {
+    pub(super) fn new(settled: Settled, limit: u64) -> Self {
         State {
             flights: VecDeque::new(),
             ahead: 0,
-            next: first,
-            batches,
+            next: 0,
+            limit,
+            began: Instant::now(),
+            planning: false,
             stop: false,
             idle_workers: 0,
             idle_readers: 0,
@@ -100,7 +119,8 @@ impl State {
 
     /// Whether another batch should be planned.
     pub(super) fn wants_plan(&self) -> bool {
-        self.next < self.batches
+        self.next < self.limit
+            && !self.planning
             && self.flights.iter().all(|f| f.unread.is_empty())
             && (self.flights.len() < self.settled.prefetch
                 || (self.ahead < self.settled.ahead_bytes && self.flights.len() < 64 + self.settled.prefetch))
@@ -126,7 +146,8 @@ impl State {
     pub(super) fn take_ready(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.ready.is_empty())?;
         let filling = flight.open(open);
-        Some(Job { ready: Some(flight.ready.pop_front()?), filling })
+        let names = flight.names.clone();
+        Some(Job { ready: Some(flight.ready.pop_front()?), filling, names })
     }
 
     /// A piece for a worker to read itself, among the batches that may have memory. No budget is asked: it is finished
@@ -136,7 +157,7 @@ impl State {
         let filling = flight.open(open);
         let piece = flight.unread.pop_front()?;
         self.ahead += piece.bytes;
-        Some((Job { ready: None, filling }, piece))
+        Some((Job { ready: None, filling, names: None }, piece))
     }
 
     /// The flight with this number.
@@ -166,16 +187,32 @@ impl Flight {
 
     /// A flight that only brings an error to the consumer.
     pub(super) fn failed(error: Error) -> Self {
+        Flight { done: Some(Err(error)), ..Flight::empty() }
+    }
+
+    /// A flight without anything.
+    pub(super) fn empty() -> Self {
         Flight {
             number: 0,
+            epoch: 0,
+            global: 0..0,
+            pads: 0,
+            after: Cursor::default(),
+            ends_epoch: false,
+            names: None,
             rows: vec![],
             unread: VecDeque::new(),
             ready: VecDeque::new(),
             filling: None,
             left: 0,
-            good: vec![],
+            fates: vec![],
             error: None,
-            done: Some(Err(error)),
+            done: None,
         }
+    }
+
+    /// Whether it only says that the epoch is over.
+    pub(super) fn is_end(&self) -> bool {
+        self.ends_epoch && self.rows.is_empty()
     }
 }

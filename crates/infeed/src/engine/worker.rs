@@ -5,9 +5,9 @@ use super::{
     reader::{fetch_one, guarded, place_of, plan_next, read},
     run::Shared,
     sample::make,
-    state::{Flight, Ready},
+    state::{Flight, Job, Ready},
 };
-use crate::batch::Filling;
+use crate::batch::{Batch, Fate, Filling};
 use infeed_core::{Error, Record, Result, Rng, Scratch};
 use std::{
     sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
@@ -31,7 +31,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     loop {
         let idle = Instant::now();
         let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
-        let (job, unread) = {
+        let (job, unread, began) = {
             let mut state = shared.lock();
             loop {
                 if state.stop {
@@ -42,9 +42,9 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                     // own cache, and a worker that would have to wait anyway loses nothing.
                     state.take_unread_now(open).map(|(job, piece)| (job, Some(piece)))
                 });
-                if let Some(found) = found {
+                if let Some((job, unread)) = found {
                     shared.wake_worker(&state);
-                    break found;
+                    break (job, unread, state.began);
                 }
                 if state.wants_plan_now() {
                     state = plan_next(shared, state);
@@ -55,8 +55,9 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 state.idle_workers -= 1;
             }
         };
-        shared.trace.idle_ns.fetch_add(idle.elapsed().as_nanos() as u64, Relaxed);
-        let ready = match (job.ready, unread) {
+        shared.trace.idle_ns.fetch_add(idle.max(began).elapsed().as_nanos() as u64, Relaxed);
+        let mut job = job;
+        let ready = match (job.ready.take(), unread) {
             (Some(ready), _) => ready,
             (None, Some(piece)) => {
                 let start = Instant::now();
@@ -67,7 +68,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
             (None, None) => continue,
         };
         let busy = Instant::now();
-        work(shared, ready, job.filling, scratch);
+        work(shared, ready, job, scratch);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);
@@ -75,17 +76,22 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     }
 }
 
+/// Epoch, row, and for rows of a stream shard and key.
+type Which<'a> = (u64, u64, Option<&'a (Arc<str>, String)>);
+
 /// Finishes the samples of one piece.
-fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scratch) {
+fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
+    let Job { filling, names, .. } = job;
     let piece = ready.piece;
     let number = piece.flight;
-    let mut good = Vec::with_capacity(piece.rows.len());
+    let mut fates = Vec::with_capacity(piece.rows.len());
     let mut error: Option<(usize, Error)> = None;
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
-        match sample(shared, &filling, *place, *row, record, scratch) {
-            Ok(made) => good.push((*place, made)),
+        let name = names.as_ref().and_then(|n| n.get(*place));
+        match sample(shared, &filling, *place, (piece.epoch, *row, name), record, scratch) {
+            Ok(fate) => fates.push((*place, fate)),
             Err(e) => {
-                good.push((*place, false));
+                fates.push((*place, Fate::Bad));
                 if error.as_ref().is_none_or(|(p, _)| p > place) {
                     error = Some((*place, e));
                 }
@@ -97,9 +103,9 @@ fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scra
     let mut state = shared.lock();
     state.ahead -= piece.bytes;
     let Some(flight) = state.flight(number) else { return };
-    flight.left -= good.len();
-    for (place, made) in good {
-        flight.good[place] = made;
+    flight.left -= fates.len();
+    for (place, fate) in fates {
+        flight.fates[place] = fate;
     }
     if let Some((place, e)) = error
         && flight.error.as_ref().is_none_or(|(p, _)| *p > place)
@@ -111,11 +117,11 @@ fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scra
         return;
     }
     let (filling, error) = (flight.filling.take(), flight.error.take());
-    let (good, rows) = (std::mem::take(&mut flight.good), std::mem::take(&mut flight.rows));
+    let (fates, rows, pads) = (std::mem::take(&mut flight.fates), std::mem::take(&mut flight.rows), flight.pads);
     drop(state);
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
-        (None, Some(filling)) => filling.finish(&shared.plan.spec, &good, rows),
+        (None, Some(filling)) => filling.finish(&shared.plan.spec, &fates, rows, pads).map(|batch| Batch { names, ..batch }),
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
     let mut state = shared.lock();
@@ -129,58 +135,62 @@ fn work(shared: &Shared, ready: Ready, filling: Arc<Filling>, scratch: &mut Scra
     }
 }
 
-/// Makes one sample, following the policy: `Ok(false)` leaves it out, an error stops the run.
+/// Makes one sample, following the policy. An error stops the run.
 fn sample(
     shared: &Shared,
     filling: &Filling,
     place: usize,
-    row: u64,
+    which: Which<'_>,
     record: Result<Record>,
     scratch: &mut Scratch,
-) -> Result<bool> {
-    let error = match attempt(shared, filling, place, row, record, scratch) {
-        Ok(()) => return Ok(true),
+) -> Result<Fate> {
+    let (epoch, row, name) = which;
+    let error = match attempt(shared, filling, place, which, record, scratch) {
+        Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
         Err(error) => error,
     };
     if shared.on_error == OnError::Raise {
-        let _ = shared.trace.bad.record(shared.epoch, row, &error, u64::MAX);
+        let _ = shared.trace.bad.record(epoch, row, &error, u64::MAX);
         return Err(error);
     }
-    shared.trace.bad.record(shared.epoch, row, &error, shared.error_limit)?;
+    shared.trace.bad.record(epoch, row, &error, shared.error_limit)?;
     if shared.on_error == OnError::Skip {
-        return Ok(false);
+        return Ok(Fate::Bad);
     }
-    let rows = shared.plan.source.rows();
-    let mut rng = Rng::at(shared.plan.seed, shared.epoch, row, REPLACE);
+    // Only rows of the order: one of another split must not get in.
+    let order = &shared.plan.order;
+    let mut rng = Rng::at(shared.plan.seed, epoch, row, REPLACE);
     for _ in 0..TRIES {
-        let other = rng.below(rows);
-        match attempt(shared, filling, place, other, fetch_one(shared, other), scratch) {
-            Ok(()) => return Ok(true),
-            Err(e) => shared.trace.bad.record(shared.epoch, other, &e, shared.error_limit)?,
+        let mut other = [rng.below(order.places())];
+        order.resolve(epoch, &mut other);
+        let [other] = other;
+        match attempt(shared, filling, place, (epoch, other, None), fetch_one(shared, other), scratch) {
+            Ok(true) => return Ok(Fate::Replaced(other)),
+            Ok(false) => {}
+            Err(e) => shared.trace.bad.record(epoch, other, &e, shared.error_limit)?,
         }
     }
-    Err(Error::sample(format!(
-        "no replacement found: {TRIES} other rows were bad too; the first error: {error}"
-    ))
-    .at(place_of(shared, row)))
+    Err(Error::sample(format!("no replacement found: {TRIES} other rows would not do; the first error: {error}"))
+        .at(place_of(shared, row, name)))
 }
 
+/// Whether the sample was made; `false` when a filter left it out.
 fn attempt(
     shared: &Shared,
     filling: &Filling,
     place: usize,
-    row: u64,
+    (epoch, row, name): Which<'_>,
     record: Result<Record>,
     scratch: &mut Scratch,
-) -> Result<()> {
+) -> Result<bool> {
     let mut record = record?;
     // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
     // here is gone before the next one for the same place (a replacement) is made.
     let mut part = unsafe { filling.part(place) };
-    let done = guarded(|| make(&shared.plan, shared.epoch, row, &mut record, &mut part, scratch));
+    let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut part, scratch));
     if done.is_err() {
         // After a panic the scratch may be half changed; it is cheap to start anew.
         *scratch = Scratch::new();
     }
-    done.map_err(|e| e.at(place_of(shared, row)))
+    done.map_err(|e| e.at(place_of(shared, row, name)))
 }

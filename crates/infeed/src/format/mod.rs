@@ -9,7 +9,7 @@
 
 mod detect;
 mod folder;
-mod tar;
+pub(crate) mod tar;
 
 pub use detect::{Detected, detect};
 pub use folder::{EXTENSIONS, FolderSource, is_image};

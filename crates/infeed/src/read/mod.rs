@@ -13,7 +13,9 @@
 //! [`coalesce`] is arithmetic and knows no file; [`StoreSource`] does the reading.
 
 mod coalesce;
+mod joined;
 mod source;
 
 pub use coalesce::{Limits, Place, Plan, coalesce};
+pub use joined::Joined;
 pub use source::StoreSource;

@@ -5,11 +5,11 @@
 //! data.
 
 /// Bytes of a header, and what data is padded to.
-pub(super) const BLOCK: u64 = 512;
+pub(crate) const BLOCK: u64 = 512;
 
 /// Kind of a member that carries data of its own for the reader of rows or for the member after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A regular file.
     File,
     /// PAX records for the next member.
@@ -30,19 +30,19 @@ pub(super) enum Kind {
 
 /// What a header says. The name is kept by the caller, who reuses its memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
-    pub(super) size: u64,
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    pub(crate) size: u64,
 }
 
 /// Whether a block is all zeros: the padding at an archive's end.
-pub(super) fn is_zero(block: &[u8]) -> bool {
+pub(crate) fn is_zero(block: &[u8]) -> bool {
     // Nearly every header starts with a letter, so the first byte decides.
     block.first() == Some(&0) && block.iter().all(|b| *b == 0)
 }
 
 /// Reads a header and puts the member's name into `name`, or says what is wrong with it.
-pub(super) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> {
+pub(crate) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> {
     if !checksum_holds(block) {
         return Err("the checksum of a tar header is wrong".to_owned());
     }
@@ -72,7 +72,7 @@ pub(super) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> 
 }
 
 /// Whether a block is a header: its sum is written in it. Some old tars added up signed bytes.
-pub(super) fn checksum_holds(block: &[u8]) -> bool {
+pub(crate) fn checksum_holds(block: &[u8]) -> bool {
     let Some(written) = octal(&block[148..156]) else { return false };
     // The field of the sum counts as spaces. Adding up the whole block and taking the field out again keeps the loop
     // free of gaps, which makes it several times as quick; it runs once for every member of a data set.

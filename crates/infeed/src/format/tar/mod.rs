@@ -16,10 +16,10 @@
 //! offset, or, with [`TarFormat::lenient`], a note in [`TarIndex::damage`].
 
 mod build;
-mod header;
+pub(crate) mod header;
 mod index;
-mod names;
-mod pax;
+pub(crate) mod names;
+pub(crate) mod pax;
 mod saved;
 mod scan;
 mod window;

@@ -4,7 +4,7 @@
 //! folders stay in the key, and what has no dot is not part of any sample.
 
 /// Key and extension of a name, or nothing.
-pub(super) fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let base = memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1);
     let dot = base + memchr::memchr(b'.', &name[base..])?;
     // A base name that starts with its dot has no key of its own. The expression then takes the folder as the key,
@@ -20,7 +20,7 @@ pub(super) fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Whether a name starts with `__something__`, alone or as a folder: notes of the data set's maker, no samples.
-pub(super) fn is_note(name: &[u8]) -> bool {
+pub(crate) fn is_note(name: &[u8]) -> bool {
     let first = &name[..memchr::memchr(b'/', name).unwrap_or(name.len())];
     first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__")
 }

@@ -5,21 +5,21 @@
 
 /// What the records say about a member. The rest (times, owners) is of no use to a reader of rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Overrides {
-    pub(super) path: Option<Vec<u8>>,
-    pub(super) size: Option<u64>,
+pub(crate) struct Overrides {
+    pub(crate) path: Option<Vec<u8>>,
+    pub(crate) size: Option<u64>,
     /// The member's data is a map of holes and pieces.
-    pub(super) sparse: bool,
+    pub(crate) sparse: bool,
 }
 
 impl Overrides {
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Overrides::default();
     }
 
     /// Reads records, the later ones taking the place of the earlier ones.
-    pub(super) fn read(&mut self, mut records: &[u8]) -> Result<(), String> {
+    pub(crate) fn read(&mut self, mut records: &[u8]) -> Result<(), String> {
         let bad = || "a PAX record is malformed".to_owned();
         // Some writers pad with zeros what they should have counted.
         while records.first().is_some_and(|b| *b != 0) {

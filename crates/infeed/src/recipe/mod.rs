@@ -1,9 +1,14 @@
 //! The serialisable description of a pipeline: what Python builds, what a file holds, what a checkpoint hashes.
 
+mod list;
+mod stage;
+
+pub use list::{Integers, Reals};
+pub use stage::{Column, Join, Ragged, ShuffleKind, Stage, Use};
+
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
 
 /// A whole pipeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,114 +17,50 @@ pub struct Recipe {
     /// What to read.
     pub source: SourceRecipe,
     /// What to do with it, in order.
-    #[serde(default, rename = "stage")]
+    #[serde(default, rename = "stage", skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
 }
 
-/// What to read.
+/// What to read: files, or several pipelines joined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceRecipe {
     /// Paths as the user wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// Name of the format, or `auto`.
-    #[serde(default = "auto")]
+    #[serde(default = "auto", skip_serializing_if = "is_auto")]
     pub format: String,
     /// Arguments of the format.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Json>,
+    /// How the parts are joined; then there are no paths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<Join>,
+    /// The pipelines that are joined.
+    #[serde(default, rename = "part", skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Recipe>,
 }
 
 fn auto() -> String {
     "auto".to_owned()
 }
 
-/// One step of a pipeline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Stage {
-    /// Shuffles all rows anew each epoch.
-    Shuffle {
-        /// The seed of the order, and of the augmentations unless `seed` says otherwise.
-        seed: u64,
-    },
-    /// The seed of the augmentations.
-    Seed {
-        /// The seed.
-        seed: u64,
-    },
-    /// Keeps only these fields; the others are not even read.
-    Select {
-        /// Their names.
-        fields: Vec<String>,
-    },
-    /// Decodes fields.
-    Decode {
-        /// Field to decoder.
-        fields: BTreeMap<String, Use>,
-    },
-    /// Applies a transform.
-    Map {
-        /// Its name.
-        name: String,
-        /// The fields; empty means every image.
-        #[serde(default)]
-        on: Vec<String>,
-        /// Its arguments.
-        #[serde(default, skip_serializing_if = "Map::is_empty")]
-        args: Map<String, Json>,
-    },
-    /// Makes batches.
-    Batch {
-        /// Samples per batch.
-        size: usize,
-        /// Whether an incomplete last batch is dropped.
-        #[serde(default)]
-        drop_last: bool,
-        /// What becomes of fields whose shape varies.
-        #[serde(default)]
-        ragged: Ragged,
-        /// The value that fills up padded fields.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        pad_value: f64,
-    },
-    /// Hands batches out as tuples of these fields.
-    Tuple {
-        /// Their names, in order.
-        fields: Vec<String>,
-    },
+fn is_auto(format: &String) -> bool {
+    format == "auto"
 }
 
-fn is_zero(x: &f64) -> bool {
-    *x == 0.0
-}
-
-/// A decoder by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Use {
-    /// Its name.
-    pub name: String,
-    /// Its arguments.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub args: Map<String, Json>,
-}
-
-/// What becomes of a field whose shape varies from sample to sample.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ragged {
-    /// A list of arrays.
-    #[default]
-    List,
-    /// One array, each sample padded at its end to the largest of the batch.
-    Pad,
+impl SourceRecipe {
+    /// Files of a format.
+    pub fn files(paths: Vec<String>, format: &str) -> Self {
+        SourceRecipe { paths, format: format.to_owned(), args: Map::new(), join: None, parts: vec![] }
+    }
 }
 
 impl Recipe {
     /// A recipe that only reads.
     pub fn new(paths: Vec<String>, format: &str) -> Self {
-        Recipe { source: SourceRecipe { paths, format: format.to_owned(), args: Map::new() }, stages: vec![] }
+        Recipe { source: SourceRecipe::files(paths, format), stages: vec![] }
     }
 
     /// From JSON.
@@ -144,10 +85,13 @@ impl Recipe {
 
     /// A number that differs when anything in the recipe differs (FNV-1a over the canonical JSON).
     pub fn hash(&self) -> u64 {
-        self.to_json()
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+        hash(self.to_json().as_bytes())
     }
+}
+
+/// FNV-1a.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]

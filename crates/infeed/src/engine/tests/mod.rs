@@ -69,6 +69,9 @@ impl Source for Numbers {
 const RECIPE: &str = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "shuffle", "seed": 5},
     {"op": "decode", "fields": {"n": {"name": "int"}}}, {"op": "batch", "size": 8}]}"#;
 
+mod join;
+mod resume;
+
 fn loader(source: Numbers, recipe: &str, options: Options) -> Loader {
     let plan = Plan::new(Recipe::from_json(recipe).unwrap(), Arc::new(source)).unwrap();
     Loader::new(Arc::new(plan), options).unwrap()
@@ -240,7 +243,21 @@ fn plans_fail_early_and_say_why() {
         (r#"{"op": "batch", "size": 0}"#, "at least 1"),
         (r#"{"op": "batch", "size": 11, "drop_last": true}"#, "drop_last leaves nothing"),
         (r#"{"op": "batch", "size": 1}, {"op": "shuffle", "seed": 1}"#, "must come after"),
-        (r#"{"op": "shuffle", "seed": 1}, {"op": "shuffle", "seed": 1}"#, "stands twice"),
+        (r#"{"op": "batch", "global_size": 0}"#, "at least 1"),
+        (r#"{"op": "batch"}"#, "either size or global_size"),
+        (r#"{"op": "batch", "size": 2, "drop_last": true, "last": "pad"}"#, "contradict"),
+        (r#"{"op": "shuffle", "window": 2, "buffer": 5}"#, "buffer= does not belong"),
+        (r#"{"op": "shuffle", "kind": "global", "window": 2}"#, "window= does not belong"),
+        (r#"{"op": "shuffle"}, {"op": "shuffle", "window": 2}"#, "block"),
+        (r#"{"op": "shuffle"}, {"op": "balance", "by": "n"}"#, "stands after a shuffle"),
+        (r#"{"op": "slice", "start": 10}"#, "no rows are left"),
+        (r#"{"op": "pick", "places": [3, 10]}"#, "there is no row 10: there are 10"),
+        (r#"{"op": "pick", "places": [-11]}"#, "there is no row -11"),
+        (r#"{"op": "fraction", "fraction": 1.5}"#, "fraction"),
+        (r#"{"op": "split", "lengths": {"fractions": [0.9, 0.2]}, "index": 0}"#, "split"),
+        (r#"{"op": "by_length", "by": [1, 2], "window": 4, "group": 2}"#, "2 lengths for 10 rows"),
+        (r#"{"op": "by_length", "by": "n", "window": 4}"#, "needs group="),
+        (r#"{"op": "balance", "by": "cls"}"#, "there is no field `cls`"),
         (r#"{"op": "select", "fields": ["m"]}"#, "there is no field `m`"),
     ];
     for (stages, wanted) in cases {

@@ -1,0 +1,41 @@
+//! A blend as the two arrays that Megatron's and BlendCorpus's helpers make.
+
+use super::{kernel::Mixer, weights::checked_sum};
+use infeed_core::{Error, Result};
+
+/// The part at each place, and which of its samples stands there, for weights that are normalised already
+/// ([`super::normalized`]). Equal to the helpers' arrays, number by number.
+///
+/// Unlike [`super::Blend`] this keeps the helpers' treatment of a weight of 0: such a part is drawn where nobody is behind.
+pub fn blending_indices(weights: &[f64], size: u64) -> Result<(Vec<i16>, Vec<i64>)> {
+    let size = usize::try_from(size).ok().filter(|size| *size <= 1 << 40);
+    let size = size.ok_or_else(|| Error::plan("blend", "more than 2^40 samples; ask for fewer"))?;
+    let (mut parts, mut samples) = (vec![0; size], vec![0; size]);
+    blending_indices_into(weights, &mut parts, &mut samples)?;
+    Ok((parts, samples))
+}
+
+/// The same into arrays that are there already, of the same length.
+pub fn blending_indices_into(weights: &[f64], parts: &mut [i16], samples: &mut [i64]) -> Result<()> {
+    checked_sum(weights)?;
+    if weights.len() > i16::MAX as usize {
+        let what = format!("{} parts do not fit into 16 bits; blend in two levels", weights.len());
+        return Err(Error::plan("blend", what));
+    }
+    if parts.len() != samples.len() {
+        let what = format!("the arrays have {} and {} entries; make them equal", parts.len(), samples.len());
+        return Err(Error::plan("blend", what));
+    }
+    let mut used = vec![0i64; weights.len()];
+    let mut mixer = Mixer::at(weights, &vec![0; weights.len()], 0);
+    // In pieces, so that the second loop finds the parts in the cache.
+    for (parts, samples) in parts.chunks_mut(4096).zip(samples.chunks_mut(4096)) {
+        mixer.fill(parts);
+        for (part, sample) in parts.iter().zip(samples) {
+            let used = &mut used[*part as usize];
+            *sample = *used;
+            *used += 1;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! What was found, for programs and in words.
+
+use serde::Serialize;
+use std::{fmt, ops::Range};
+
+/// Rows and ranges that are shown in words; the fields have more.
+const SHOWN: usize = 10;
+
+/// Places that are not as promised.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Places {
+    /// How many.
+    pub count: u64,
+    /// Where they are: the first 10,000 ranges.
+    pub ranges: Vec<Range<u64>>,
+    /// The rows that stand there: the first 1,000.
+    pub rows: Vec<u64>,
+}
+
+/// A segment, by whom and of what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Giver {
+    /// The ledger's name.
+    pub ledger: String,
+    /// Rank.
+    pub rank: u64,
+    /// Number of ranks.
+    pub size: u64,
+    /// The steps of the segment, over all ranks.
+    pub places: Range<u64>,
+}
+
+/// Places that were given more than once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Double {
+    /// Which.
+    pub places: Range<u64>,
+    /// How often.
+    pub times: u64,
+    /// By whom: the first 16 segments.
+    pub by: Vec<Giver>,
+}
+
+/// Ranks of a world that gave nothing, where others of it gave something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absent {
+    /// The ranks.
+    pub ranks: Range<u64>,
+    /// Number of ranks.
+    pub size: u64,
+    /// The steps, over all ranks.
+    pub places: Range<u64>,
+}
+
+/// A segment whose rows are not those that the order puts there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// Whose.
+    pub by: Giver,
+    /// What is wrong.
+    pub what: String,
+    /// Rows that were given and not promised, where rows are kept: the first 1,000.
+    pub given: Vec<u64>,
+    /// Rows that were promised and not given, where rows are kept: the first 1,000.
+    pub lacking: Vec<u64>,
+}
+
+/// What became of an epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Epoch.
+    pub epoch: u64,
+    /// Places that were promised.
+    pub places: u64,
+    /// Places at the end that were dropped, as agreed.
+    pub dropped: u64,
+    /// Promised rows that were handed out.
+    pub rows: u64,
+    /// Repeats that filled up batches.
+    pub pads: u64,
+    /// Rows that stood in for bad ones.
+    pub stand_ins: u64,
+    /// Rows left out because they could not be made.
+    pub bad: u64,
+    /// Rows left out by a filter.
+    pub filtered: u64,
+    /// The numbers of ranks, in the order of the epoch.
+    pub worlds: Vec<u64>,
+    /// How many runs made the epoch.
+    pub runs: u64,
+    /// Places whose row stands at another place too, because the order wants it so; `None` when there are too many rows
+    /// to tell cheaply.
+    pub repeated: Option<u64>,
+    /// Places that nobody gave.
+    pub missing: Places,
+    /// Ranks whose ledgers would be needed for what is missing.
+    pub absent: Vec<Absent>,
+    /// Places that were given more than once.
+    pub double: Places,
+    /// Who did: the first 100 ranges.
+    pub doubles: Vec<Double>,
+    /// Segments with wrong rows.
+    pub wrong: Vec<Wrong>,
+}
+
+impl Verdict {
+    /// Whether every promise was kept.
+    pub fn is_exact(&self) -> bool {
+        self.missing.count == 0 && self.double.count == 0 && self.wrong.is_empty()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let repeated = self.repeated.unwrap_or(0);
+        let rows = count(self.rows);
+        write!(f, "epoch {}: ", self.epoch)?;
+        match (self.is_exact(), repeated) {
+            (true, 0) => write!(f, "{rows} rows, each exactly once")?,
+            (true, _) => write!(f, "{rows} rows, each exactly as often as promised")?,
+            (false, _) => write!(f, "NOT EXACT: {rows} rows were given, {} promised", count(self.places))?,
+        }
+        let worlds: Vec<String> = self.worlds.iter().map(u64::to_string).collect();
+        if !worlds.is_empty() {
+            let ranks = if worlds == ["1"] { "rank" } else { "ranks" };
+            let runs = if self.runs == 1 { "run" } else { "runs" };
+            write!(f, ", over {} {ranks} and {} {runs}", worlds.join(" then "), count(self.runs))?;
+        }
+        for (n, what) in [
+            (self.bad, "left out because they are bad"),
+            (self.stand_ins, "given in the stead of bad ones"),
+            (self.filtered, "left out by a filter"),
+            (self.pads, "given again to fill up batches"),
+            (self.dropped, "dropped at the end"),
+            (repeated, "that the order has more than once"),
+        ] {
+            if n > 0 {
+                write!(f, "; {} {what}", count(n))?;
+            }
+        }
+        if self.missing.count > 0 {
+            write!(f, "\n  missing: {}", self.missing)?;
+        }
+        for absent in self.absent.iter().take(SHOWN) {
+            write!(f, "\n    nothing from {absent}")?;
+        }
+        more(f, self.absent.len())?;
+        if self.double.count > 0 {
+            write!(f, "\n  double: {}", self.double)?;
+        }
+        for double in self.doubles.iter().take(SHOWN) {
+            let by: Vec<String> = double.by.iter().map(Giver::to_string).collect();
+            write!(
+                f,
+                "\n    places {}: {} times, by {}",
+                range(&double.places),
+                double.times,
+                by.join(", ")
+            )?;
+        }
+        more(f, self.doubles.len())?;
+        for wrong in self.wrong.iter().take(SHOWN) {
+            write!(f, "\n  wrong: {wrong}")?;
+        }
+        more(f, self.wrong.len())
+    }
+}
+
+/// Says that a list goes on.
+fn more(f: &mut fmt::Formatter<'_>, all: usize) -> fmt::Result {
+    if all > SHOWN { write!(f, "\n    and {} more", all - SHOWN) } else { Ok(()) }
+}
+
+impl fmt::Display for Places {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let many = |n: u64| if n == 1 { "" } else { "s" };
+        let ranges: Vec<String> = self.ranges.iter().take(SHOWN).map(range).collect();
+        let more = if self.ranges.len() > SHOWN { ", ..." } else { "" };
+        write!(f, "{} row{} at place{} ", count(self.count), many(self.count), many(self.count))?;
+        write!(f, "{}{more}: {}", ranges.join(", "), list(&self.rows, self.count))
+    }
+}
+
+impl fmt::Display for Giver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {} ({})", self.rank, self.size, self.ledger)
+    }
+}
+
+impl fmt::Display for Absent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ranks.end - self.ranks.start {
+            1 => write!(f, "rank {}", self.ranks.start)?,
+            _ => write!(f, "ranks {} to {}", self.ranks.start, self.ranks.end - 1)?,
+        }
+        write!(f, " of {} in the steps of places {}", self.size, range(&self.places))
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, steps of places {}: {}", self.by, range(&self.by.places), self.what)?;
+        for (rows, what) in [(&self.given, "given, not promised"), (&self.lacking, "promised, not given")] {
+            if !rows.is_empty() {
+                write!(f, "; {what}: {}", list(rows, rows.len() as u64))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `5..9`, or `5` for one place.
+fn range(places: &Range<u64>) -> String {
+    if places.end - places.start == 1 {
+        return count(places.start);
+    }
+    format!("{}..{}", count(places.start), count(places.end))
+}
+
+/// `row 7`, `rows 7, 9, ...`.
+fn list(rows: &[u64], all: u64) -> String {
+    let shown: Vec<String> = rows.iter().take(SHOWN).map(u64::to_string).collect();
+    let more = if all > shown.len() as u64 { ", ..." } else { "" };
+    format!("row{} {}{more}", if all == 1 { "" } else { "s" }, shown.join(", "))
+}
+
+/// `1,234,567`.
+fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

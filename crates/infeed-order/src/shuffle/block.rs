@@ -1,0 +1,190 @@
+//! A shuffle that reads few blocks at a time.
+//!
+//! The blocks (shards, row groups) are permuted, and all rows of each `window` consecutive blocks are shuffled among
+//! themselves:
+//!
+//! ```text
+//! storage   [ A ] [ B ] [ C ] [ D ] [ E ]
+//! blocks    [ D ] [ A ] [ E ] [ C ] [ B ]      permuted per epoch
+//! window 2  [D A A D A D] [E C C E C E] [B B B]
+//! ```
+//!
+//! A batch touches about `window` blocks (twice as many across a boundary), so each block is read once per epoch and
+//! forgotten. Nothing of this needs the epoch to be walked: a place is found by two binary searches.
+
+use super::shuffle;
+use crate::{Below, Permutation, recent::Recent};
+use infeed_core::{Error, Order, Result, Rng};
+use std::{ops::Range, sync::Arc};
+
+/// Streams of random numbers: the order of the blocks, and the keys of the windows.
+const BLOCKS: u64 = 0x626c_6f63_6b73;
+const WINDOWS: u64 = 0x7769_6e64_6f77;
+
+/// The epoch being read and the one being prefetched.
+const EPOCHS: usize = 2;
+/// Windows whose permutation is kept: those of a few batches in flight. At most 256 KiB each.
+const KEPT: usize = 4;
+
+/// Blocks in random order, and rows mixed inside windows of blocks.
+///
+/// Holds 8 bytes per block, 12 more per block and epoch (two are kept), and 4 bytes per row of the last few windows
+/// (none for windows of more than 65,536 rows).
+#[derive(Debug)]
+pub struct Block {
+    below: Below,
+    seed: u64,
+    window: usize,
+    cut: Option<u64>,
+    /// Where each block begins below, and the end of the last one. None of them is empty.
+    starts: Vec<u64>,
+    epochs: Recent<u64, Epoch>,
+    windows: Recent<(u64, u64), Permutation>,
+}
+
+/// The blocks in the order of an epoch.
+#[derive(Debug)]
+struct Epoch {
+    blocks: Vec<u32>,
+    /// The place where each begins in the epoch, and the end.
+    starts: Vec<u64>,
+}
+
+/// Neighbouring blocks of an epoch that are shuffled together.
+struct Window {
+    places: Range<u64>,
+    blocks: Range<usize>,
+    permutation: Arc<Permutation>,
+}
+
+impl Block {
+    /// Shuffles the blocks of an order, and the rows within each `window` of them. With `cut`, blocks are first cut
+    /// into pieces of at most so many rows: better mixing out of large shards, for more and smaller reads.
+    pub fn new(below: Below, seed: u64, window: u64, cut: Option<u64>) -> Result<Self> {
+        if window == 0 {
+            return Err(Error::plan("shuffle", "a window of 0 blocks holds no rows; take at least 1"));
+        }
+        if cut == Some(0) {
+            return Err(Error::plan(
+                "shuffle",
+                "blocks cannot be cut into 0 rows; take at least 1, or no cut",
+            ));
+        }
+        let blocks = below.blocks().ok_or_else(|| {
+            Error::plan(
+                "shuffle",
+                "kind=\"block\" needs rows in the order of storage, but it follows a shuffle or a random selection; \
+                 shuffle before that, or use kind=\"global\"",
+            )
+        })?;
+        let cut_rows = cut.unwrap_or(u64::MAX);
+        let count = blocks.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.div_ceil(cut_rows)));
+        if count > u64::from(u32::MAX) {
+            return Err(Error::plan("shuffle", format!("{count} blocks are too many; use a larger cut")));
+        }
+        let mut starts = Vec::with_capacity(count as usize + 1);
+        let mut at = 0;
+        starts.push(0);
+        for mut rows in blocks {
+            while rows > 0 {
+                let piece = rows.min(cut_rows);
+                at += piece;
+                rows -= piece;
+                starts.push(at);
+            }
+        }
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
+        Ok(Block {
+            below,
+            seed,
+            window,
+            cut,
+            starts,
+            epochs: Recent::new(EPOCHS),
+            windows: Recent::new(KEPT),
+        })
+    }
+
+    fn epoch(&self, epoch: u64) -> Arc<Epoch> {
+        self.epochs.get(epoch, || {
+            let count = self.starts.len() - 1;
+            let mut blocks: Vec<u32> = (0..count as u32).collect();
+            shuffle(&mut blocks, &mut Rng::at(self.seed, epoch, count as u64, BLOCKS));
+            let mut starts = Vec::with_capacity(count + 1);
+            let mut at = 0;
+            starts.push(0);
+            for block in &blocks {
+                let block = *block as usize;
+                at += self.starts[block + 1] - self.starts[block];
+                starts.push(at);
+            }
+            Epoch { blocks, starts }
+        })
+    }
+
+    /// The window that holds a place, which must be below the end.
+    fn window(&self, epoch: u64, of: &Epoch, place: u64) -> Window {
+        let number = of.block(0..of.blocks.len(), place) / self.window;
+        let first = number * self.window;
+        let blocks = first..first.saturating_add(self.window).min(of.blocks.len());
+        let places = of.starts[blocks.start]..of.starts[blocks.end];
+        let permutation = self.windows.get((epoch, number as u64), || {
+            let key = Rng::at(self.seed, epoch, number as u64, WINDOWS).next_u64();
+            Permutation::new(places.end - places.start, key, epoch)
+        });
+        Window { places, blocks, permutation }
+    }
+}
+
+impl Epoch {
+    /// Which of these blocks holds a place that one of them does hold.
+    fn block(&self, blocks: Range<usize>, place: u64) -> usize {
+        blocks.start + self.starts[blocks.start + 1..blocks.end].partition_point(|start| *start <= place)
+    }
+}
+
+impl Order for Block {
+    fn places(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    fn resolve(&self, epoch: u64, places: &mut [u64]) {
+        let (Some(last), Some(first)) = (self.places().checked_sub(1), places.first().copied()) else {
+            return;
+        };
+        let of = self.epoch(epoch);
+        // A batch lies in one window or two, so the window is looked up when it is left, not per place.
+        let mut window = self.window(epoch, &of, first.min(last));
+        for place in places.iter_mut() {
+            let at = (*place).min(last);
+            if !window.places.contains(&at) {
+                window = self.window(epoch, &of, at);
+            }
+            let at = window.places.start + window.permutation.at(at - window.places.start);
+            let block = of.block(window.blocks.clone(), at);
+            *place = self.starts[of.blocks[block] as usize] + (at - of.starts[block]);
+        }
+        self.below.resolve(epoch, places);
+    }
+
+    /// The lengths of the windows. With blocks of different lengths these change from epoch to epoch, and the ones of
+    /// epoch 0 stand for all.
+    fn blocks(&self) -> Option<Vec<u64>> {
+        let of = self.epoch(0);
+        let bounds: Vec<u64> = (of.starts.iter().copied().step_by(self.window))
+            .chain((!of.blocks.len().is_multiple_of(self.window)).then(|| self.places()))
+            .collect();
+        Some(bounds.windows(2).map(|pair| pair[1] - pair[0]).collect())
+    }
+
+    fn describe(&self) -> String {
+        let cut = self.cut.map_or(String::new(), |rows| format!(" of at most {rows} rows"));
+        format!(
+            "{}, block shuffle ({} blocks{cut}, window {}, seed {})",
+            self.below.describe(),
+            self.starts.len() - 1,
+            self.window,
+            self.seed
+        )
+    }
+}

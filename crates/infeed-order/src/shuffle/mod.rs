@@ -1,0 +1,22 @@
+//! Shuffles that keep something together: blocks, a buffer's span, rows of similar length.
+
+mod block;
+mod buffer;
+mod by_length;
+mod mixer;
+#[cfg(test)]
+mod tests;
+
+pub use block::Block;
+pub use buffer::Buffer;
+pub use by_length::{ByLength, padding_waste};
+pub use mixer::Mixer;
+
+use infeed_core::Rng;
+
+/// Fisher-Yates over things that lie in memory.
+pub(crate) fn shuffle<T>(things: &mut [T], rng: &mut Rng) {
+    for i in (1..things.len()).rev() {
+        things.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+}

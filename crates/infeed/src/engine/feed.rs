@@ -1,0 +1,218 @@
+//! Where batches come from: rows that are looked up, or a stream that passes by.
+
+use super::{
+    Plan,
+    course::Course,
+    plan::StreamPlan,
+    state::{Flight, Piece, Ready},
+};
+use crate::{
+    batch::Fate,
+    order::{Last, Mixer, Permutation, World},
+};
+use infeed_core::{Cursor, Error, Flow, Passing, Record, Result};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Where the rows of a step come from.
+#[derive(Debug)]
+pub(super) enum Feed {
+    /// Any step can be asked for at any time.
+    Rows(Course),
+    /// Steps come one after the other.
+    Stream(Mutex<Pull>),
+}
+
+impl Feed {
+    pub(super) fn new(plan: &Plan, world: &World, start: Cursor) -> Self {
+        match &plan.stream {
+            None => Feed::Rows(Course::new(plan, world, start)),
+            Some(stream) => Feed::Stream(Mutex::new(Pull::new(plan, stream.clone(), world, start))),
+        }
+    }
+
+    /// The next batch of a stream. Reads; only one thread may be here.
+    pub(super) fn pull(&self, number: u64) -> Option<Flight> {
+        let Feed::Stream(pull) = self else { return None };
+        let mut pull = pull.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(pull.flight(number).unwrap_or_else(|error| Flight { number, ..Flight::failed(error) }))
+    }
+}
+
+/// A row of a stream with its number.
+type Item = (u64, Passing);
+
+/// A stream in motion, cut into the batches of one rank.
+///
+/// Every rank reads the whole stream and takes every `size`-th row: nobody knows how many rows there will be, and this way
+/// the ranks have different rows, the same number of steps and shares that differ by one row at most, whenever it ends.
+#[derive(Debug)]
+pub(super) struct Pull {
+    plan: StreamPlan,
+    fields: Vec<Arc<str>>,
+    last: Last,
+    world: World,
+    global: u64,
+    at: Cursor,
+    flow: Option<Box<dyn Flow>>,
+    mixer: Option<Mixer<Item>>,
+    /// Rows that came out of the flow in this epoch.
+    read: u64,
+    /// One row ahead, to know whether there is one.
+    ahead: Option<Item>,
+    /// The last row that was this rank's, to give it again when there is nothing else.
+    spare: Option<Item>,
+}
+
+impl Pull {
+    fn new(plan: &Plan, stream: StreamPlan, world: &World, at: Cursor) -> Self {
+        Pull {
+            plan: stream,
+            fields: plan.fields.clone(),
+            last: plan.last,
+            world: world.clone(),
+            global: plan.batch.global(world.size),
+            at,
+            flow: None,
+            mixer: None,
+            read: 0,
+            ahead: None,
+            spare: None,
+        }
+    }
+
+    /// Starts the epoch and steps over what was given out before.
+    fn open(&mut self) -> Result<()> {
+        let parts = self.plan.stream.parts();
+        let mut order: Vec<u64> = (0..parts).collect();
+        if let Some(shuffle) = &self.plan.shuffle {
+            Permutation::new(parts, shuffle.seed, self.at.epoch).resolve(&mut order);
+            self.mixer = Some(Mixer::new(shuffle.buffer, shuffle.initial, shuffle.seed, self.at.epoch));
+        }
+        self.flow = Some(self.plan.stream.start(&order)?);
+        self.read = 0;
+        self.pass(self.plan.skip)?;
+        self.pass(self.at.place)?;
+        self.ahead = self.draw()?;
+        Ok(())
+    }
+
+    /// Steps over rows of the order.
+    fn pass(&mut self, rows: u64) -> Result<()> {
+        match (&self.mixer, &mut self.flow) {
+            (None, Some(flow)) => self.read += flow.skip(rows)?,
+            _ => {
+                for _ in 0..rows {
+                    if self.draw()?.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next row of the order.
+    fn draw(&mut self) -> Result<Option<Item>> {
+        let Some(flow) = &mut self.flow else { return Ok(None) };
+        loop {
+            let item = flow.next(&self.fields)?.map(|passing| {
+                self.read += 1;
+                (self.read - 1, passing)
+            });
+            match (&mut self.mixer, item) {
+                (None, item) => return Ok(item),
+                (Some(mixer), None) => return Ok(mixer.drain()),
+                (Some(mixer), Some(item)) => {
+                    if let Some(out) = mixer.push(item) {
+                        return Ok(Some(out));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next batch. One without rows says that the epoch ended with the one before.
+    fn flight(&mut self, number: u64) -> Result<Flight> {
+        if self.flow.is_none() {
+            self.open()?;
+        }
+        let from = self.at.place;
+        let left = self.plan.take.map_or(u64::MAX, |take| take.saturating_sub(from));
+        let (mut mine, mut seen): (Vec<Item>, u64) = (vec![], 0);
+        while seen < self.global.min(left) {
+            let Some(item) = self.ahead.take() else { break };
+            if seen % self.world.size == self.world.rank {
+                mine.push(item);
+            }
+            seen += 1;
+            if seen < self.global.min(left) {
+                self.ahead = self.draw()?;
+            }
+        }
+        let over = self.ahead.is_none() && (seen >= left || seen < self.global || {
+            self.ahead = self.draw()?;
+            self.ahead.is_none()
+        });
+        let epoch = self.at.epoch;
+        self.at.place += seen;
+        if from == 0 && seen == 0 {
+            return Err(Error::plan("stream", format!("{} has no rows", self.plan.stream.describe())));
+        }
+        let mut pads = 0;
+        if seen < self.global && self.last == Last::Drop {
+            mine.clear();
+            seen = 0;
+        } else if seen > 0 && mine.is_empty() {
+            mine.push(self.spare.clone().ok_or_else(|| {
+                let (rows, ranks) = (self.at.place, self.world.size);
+                Error::plan("world", format!("more ranks than rows: there are {rows} rows for {ranks} ranks"))
+            })?);
+            pads = 1;
+        }
+        self.spare = mine.last().cloned().or(self.spare.take());
+        let after = self.at;
+        if over {
+            (self.flow, self.mixer, self.ahead) = (None, None, None);
+            self.at = Cursor { epoch: epoch + 1, place: 0 };
+        }
+        let ends_epoch = over;
+        Ok(Flight { ends_epoch, after, pads, global: from..from + seen, ..flight(number, epoch, mine) })
+    }
+}
+
+/// Most rows per piece: a few pieces, so that the workers share a batch.
+const PIECE_ROWS: usize = 16;
+
+/// A batch whose records are there already.
+fn flight(number: u64, epoch: u64, items: Vec<Item>) -> Flight {
+    let rows: Vec<u64> = items.iter().map(|(row, _)| *row).collect();
+    let names = items.iter().map(|(_, p)| (Arc::clone(&p.shard), p.key.clone())).collect();
+    let mut ready: VecDeque<Ready> = VecDeque::new();
+    for (place, (row, passing)) in items.into_iter().enumerate() {
+        let record: Result<Record> = Ok(passing.record);
+        match ready.back_mut() {
+            Some(piece) if piece.records.len() < PIECE_ROWS => {
+                piece.piece.places.push(place);
+                piece.piece.rows.push(row);
+                piece.records.push(record);
+            }
+            _ => ready.push_back(Ready {
+                piece: Piece { flight: number, epoch, places: vec![place], rows: vec![row], bytes: 0 },
+                records: vec![record],
+            }),
+        }
+    }
+    Flight {
+        number,
+        epoch,
+        left: rows.len(),
+        fates: vec![Fate::Bad; rows.len()],
+        rows,
+        ready,
+        names: Some(names),
+        ..Flight::empty()
+    }
+}

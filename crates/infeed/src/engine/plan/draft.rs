@@ -1,0 +1,252 @@
+//! What the stages of a recipe have said so far.
+
+use super::{
+    BatchSize, branch::Branch, filter, leaves::Leaves, orders,
+    stream::{Coming, StreamPlan},
+};
+use crate::{
+    order::{Below, Concat, Last, Sequential},
+    recipe::{Join, Ragged, Recipe, Stage},
+};
+use infeed_core::{Error, Kind, Result, Spec};
+use std::sync::Arc;
+
+/// A pipeline in the making.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The fields after the stages so far.
+    pub(super) spec: Spec,
+    pub(super) branches: Vec<Branch>,
+    pub(super) order: Below,
+    /// The stream, when rows cannot be addressed.
+    pub(super) stream: Option<StreamPlan>,
+    pub(super) shuffle_seed: Option<u64>,
+    pub(super) seed: Option<u64>,
+    batch: Option<(BatchSize, Last, Ragged, f64)>,
+    pub(super) tuple: Option<Vec<String>>,
+    maps: u64,
+}
+
+impl Draft {
+    /// Goes through a recipe. `leaf` counts the sources, in the order in which [`Leaves`] found them.
+    pub(super) fn of(recipe: &Recipe, leaves: &Leaves, leaf: &mut usize) -> Result<Self> {
+        let mut draft = match &recipe.source.join {
+            None => {
+                *leaf += 1;
+                Draft::leaf(leaves, *leaf - 1)
+            }
+            Some(join) => {
+                let parts = recipe
+                    .source
+                    .parts
+                    .iter()
+                    .map(|part| Draft::of(part, leaves, leaf))
+                    .collect::<Result<Vec<_>>>()?;
+                Draft::join(join, parts)?
+            }
+        };
+        // Stages that look ahead to the batch size find it here.
+        let batch = recipe.stages.iter().find_map(|s| match s {
+            Stage::Batch { size, global_size, .. } => size.or(*global_size),
+            _ => None,
+        });
+        for stage in &recipe.stages {
+            draft.take(stage, leaves, batch)?;
+        }
+        Ok(draft)
+    }
+
+    fn leaf(leaves: &Leaves, leaf: usize) -> Self {
+        let (source, rows) = (leaves.source(leaf), leaves.rows(leaf));
+        Draft {
+            spec: source.spec().clone(),
+            branches: vec![Branch::stored(rows.end, source.spec().clone())],
+            order: match &leaves.stream {
+                Some(stream) => Coming::order(&StreamPlan::new(Arc::clone(stream))),
+                None => Arc::new(Sequential::new(rows.start, source.shard_rows())),
+            },
+            stream: leaves.stream.clone().map(StreamPlan::new),
+            shuffle_seed: None,
+            seed: None,
+            batch: None,
+            tuple: None,
+            maps: 0,
+        }
+    }
+
+    fn join(join: &Join, parts: Vec<Draft>) -> Result<Self> {
+        let stage = match join {
+            Join::Concat => "concat",
+            Join::Interleave { .. } => "interleave",
+            Join::Blend { .. } => "blend",
+        };
+        if let Some(odd) = parts.iter().position(|p| p.batch.is_some() || p.tuple.is_some()) {
+            return Err(Error::plan(stage, format!("part {odd} makes batches: join first, batch afterwards")));
+        }
+        let spec = common_spec(stage, &parts)?;
+        let orders: Vec<Below> = parts.iter().map(|p| Arc::clone(&p.order)).collect();
+        let order: Below = match join {
+            Join::Concat => Arc::new(Concat::new(orders)?),
+            Join::Interleave { run, stop } => Arc::new(crate::order::Interleave::new(orders, *run, *stop)?),
+            Join::Blend { weights, length } => Arc::new(crate::order::Blend::new(orders, weights, *length)?),
+        };
+        let mut out = Draft {
+            spec,
+            branches: vec![],
+            order,
+            stream: None,
+            shuffle_seed: parts.iter().find_map(|p| p.shuffle_seed),
+            seed: parts.iter().find_map(|p| p.seed),
+            batch: None,
+            tuple: None,
+            maps: parts.iter().map(|p| p.maps).max().unwrap_or(0),
+        };
+        for part in parts {
+            for mut branch in part.branches {
+                branch.arrange(&out.spec);
+                // Two parts over the same rows with the same stages share a branch.
+                if !out.branches.iter().any(|b| b.end == branch.end) {
+                    out.branches.push(branch);
+                }
+            }
+        }
+        out.branches.sort_by_key(|b| b.end);
+        Ok(out)
+    }
+
+    fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
+        if self.batch.is_some() && !matches!(stage, Stage::Tuple { .. }) {
+            return Err(Error::plan(
+                "batch",
+                "must come after every other stage: move it to the end of the pipeline",
+            ));
+        }
+        match stage {
+            Stage::Seed { seed } => self.seed = Some(*seed),
+            Stage::Select { fields } => self.select(fields, "select")?,
+            Stage::Decode { fields } => {
+                for (name, decoder) in fields {
+                    self.spec.require(name, "decode")?;
+                    self.each(|b| b.decode(name, &decoder.name, &decoder.args))?;
+                }
+            }
+            Stage::Map { name, on, args } => {
+                let number = self.maps;
+                self.each(|b| b.map(name, on, args, number))?;
+                self.maps += 1;
+            }
+            Stage::Filter { expr } => filter::take(self, expr, leaves)?,
+            Stage::Batch { size, global_size, drop_last, last, ragged, pad_value } => {
+                let size = match (size, global_size) {
+                    (Some(0), _) | (_, Some(0)) => {
+                        return Err(Error::plan("batch", "needs a size of at least 1"));
+                    }
+                    (Some(n), None) => BatchSize::Each(*n),
+                    (None, Some(n)) => BatchSize::Global(*n),
+                    _ => return Err(Error::plan("batch", "needs a size: either size or global_size")),
+                };
+                let last = match (drop_last, last) {
+                    (true, Last::Pad) => {
+                        return Err(Error::plan("batch", "drop_last and last=\"pad\" contradict each other"));
+                    }
+                    (true, _) => Last::Drop,
+                    (false, last) => *last,
+                };
+                self.batch = Some((size, last, *ragged, *pad_value));
+            }
+            Stage::Tuple { fields } => {
+                self.select(fields, "to_tuple")?;
+                self.tuple = Some(fields.clone());
+            }
+            order => {
+                if let Stage::Shuffle { seed, .. } = order {
+                    self.shuffle_seed = Some(*seed);
+                }
+                if let Some(stream) = &mut self.stream {
+                    stream.apply(order)?;
+                    self.order = Coming::order(stream);
+                    return Ok(());
+                }
+                self.order = orders::apply(Arc::clone(&self.order), order, leaves, batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes every branch the same way; the fields stay alike.
+    fn each(&mut self, mut change: impl FnMut(&mut Branch) -> Result<()>) -> Result<()> {
+        self.branches.iter_mut().try_for_each(&mut change)?;
+        self.spec = self.branches[0].spec.clone();
+        for branch in &self.branches[1..] {
+            same_fields("join", 0, &self.spec, 1, &branch.spec)?;
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, names: &[String], stage: &str) -> Result<()> {
+        if names.is_empty() {
+            return Err(Error::plan(stage, "needs at least one field"));
+        }
+        for name in names {
+            self.spec.require(name, stage)?;
+        }
+        for field in self.branches.iter().flat_map(|b| &b.filters).flat_map(|f| f.fields()) {
+            if !names.iter().any(|n| n == field) {
+                return Err(Error::plan(stage, format!("a filter needs the field `{field}`: keep it")));
+            }
+        }
+        self.each(|b| {
+            b.select(names);
+            Ok(())
+        })
+    }
+
+    /// Size, end and layout of batches.
+    pub(super) fn batching(&self) -> (BatchSize, Last, Ragged, f64) {
+        self.batch.unwrap_or((BatchSize::Each(1), Last::Short, Ragged::List, 0.0))
+    }
+}
+
+/// The fields that all parts have together. A field may be missing in some parts only while it is not decoded.
+fn common_spec(stage: &str, parts: &[Draft]) -> Result<Spec> {
+    let mut spec = Spec::default();
+    for (number, part) in parts.iter().enumerate() {
+        for (name, field) in &part.spec.fields {
+            match spec.position(name) {
+                None => spec.fields.push((Arc::clone(name), field.clone())),
+                Some(at) if spec.fields[at].1 == *field => {}
+                Some(at) => {
+                    return Err(Error::plan(
+                        stage,
+                        format!(
+                            "the field `{name}` is {} in the parts before, but {field} in part {number}: decode and \
+                             transform the parts alike, or after joining them",
+                            spec.fields[at].1
+                        ),
+                    ));
+                }
+            }
+        }
+    }
+    for (name, field) in &spec.fields {
+        let without = parts.iter().position(|p| p.spec.position(name).is_none());
+        if let Some(number) = without
+            && field.kind != Kind::Encoded
+        {
+            return Err(Error::plan(
+                stage,
+                format!("part {number} has no field `{name}`: decode it after joining, or leave it out with select()"),
+            ));
+        }
+    }
+    Ok(spec)
+}
+
+fn same_fields(stage: &str, a: usize, left: &Spec, b: usize, right: &Spec) -> Result<()> {
+    for ((name, x), (_, y)) in left.fields.iter().zip(&right.fields) {
+        if x != y {
+            return Err(Error::plan(stage, format!("the field `{name}` is {x} in part {a}, but {y} in part {b}")));
+        }
+    }
+    Ok(())
+}

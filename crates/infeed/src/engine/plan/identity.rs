@@ -1,0 +1,132 @@
+//! What a checkpoint must agree with: the data, the order, the seed and what is done to samples.
+
+use super::Plan;
+use crate::recipe::{Recipe, Stage, hash};
+use infeed_core::{Order, Source};
+use serde::{Deserialize, Serialize};
+
+/// Fingerprints of a plan. Paths, threads, ranks and batch sizes do not matter to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Rows of the source.
+    pub rows: u64,
+    /// Shards of the source.
+    pub shards: u64,
+    /// Of the data: rows per shard, fields, and the keys of some rows.
+    pub data: String,
+    /// Places of an epoch.
+    pub places: u64,
+    /// Of the order: the rows at some of its places.
+    pub order: String,
+    /// Of everything that is done to samples.
+    pub samples: String,
+    /// The seed of random transforms.
+    pub seed: u64,
+    /// The order in words, shortened.
+    pub about: String,
+}
+
+/// How many rows and places are looked at. Enough that two orders or data sets do not agree by chance.
+const PROBES: u64 = 64;
+/// Longest text about the order.
+const ABOUT: usize = 120;
+
+impl Plan {
+    /// What a checkpoint of this plan must agree with.
+    pub fn identity(&self) -> &Identity {
+        self.identity.get_or_init(|| self.identify())
+    }
+
+    fn identify(&self) -> Identity {
+        let about = self.order.describe();
+        let (data, order) = match &self.stream {
+            None => (data(&*self.source), order(&*self.order)),
+            Some(stream) => stream.fingerprints(&self.recipe),
+        };
+        let cut = about.char_indices().nth(ABOUT).map_or(about.len(), |(at, _)| at);
+        Identity {
+            rows: self.source.rows(),
+            shards: self.source.shard_rows().len() as u64,
+            data,
+            places: self.order.places(),
+            order,
+            samples: samples(&self.recipe),
+            seed: self.seed,
+            about: about[..cut].to_owned(),
+        }
+    }
+}
+
+impl Identity {
+    /// The part of it that a ledger must agree with.
+    pub fn ledger(&self) -> crate::order::ledger::Identity {
+        crate::order::ledger::Identity { hash: self.order.clone(), data: self.data.clone(), order: self.about.clone() }
+    }
+
+    /// What differs, in words; `None` when nothing does. Decoders and transforms count only when it is `strict`.
+    pub fn difference(&self, now: &Identity, strict: bool) -> Option<String> {
+        if (self.rows, self.shards) != (now.rows, now.shards) {
+            return Some(format!(
+                "it is of a data set of {} rows in {} shards, and this one has {} rows in {} shards",
+                self.rows, self.shards, now.rows, now.shards
+            ));
+        }
+        if self.data != now.data {
+            return Some("it is of another data set: the rows per shard, the fields or the keys differ".to_owned());
+        }
+        if (self.places, &self.order) != (now.places, &now.order) {
+            return Some(format!("its order was `{}`, and this one is `{}`", self.about, now.about));
+        }
+        if self.seed != now.seed {
+            return Some(format!("the seed of its transforms was {}, and this one is {}", self.seed, now.seed));
+        }
+        if strict && self.samples != now.samples {
+            return Some("its decoders, transforms or filters were others; strict=False goes on with the new ones".to_owned());
+        }
+        None
+    }
+}
+
+fn data(source: &dyn Source) -> String {
+    let rows = source.rows();
+    let mut bytes: Vec<u8> = source.shard_rows().iter().flat_map(|n| n.to_le_bytes()).collect();
+    for (name, field) in &source.spec().fields {
+        bytes.extend(format!("{name}:{field};").bytes());
+    }
+    for row in probes(rows) {
+        bytes.extend(source.key(row).bytes());
+        bytes.push(0);
+    }
+    format!("{:016x}", hash(&bytes))
+}
+
+/// The rows at some places of two epochs: two recipes that spell the same order differently agree.
+fn order(order: &dyn Order) -> String {
+    let places: Vec<u64> = probes(order.places()).collect();
+    let mut bytes = vec![];
+    for epoch in 0..2 {
+        let mut rows = places.clone();
+        order.resolve(epoch, &mut rows);
+        bytes.extend(rows.iter().flat_map(|r| r.to_le_bytes()));
+    }
+    format!("{:016x}", hash(&bytes))
+}
+
+/// The stages that change samples, of the recipe and of the recipes it joins.
+fn samples(recipe: &Recipe) -> String {
+    fn collect<'a>(recipe: &'a Recipe, into: &mut Vec<&'a Stage>) {
+        recipe.source.parts.iter().for_each(|part| collect(part, into));
+        into.extend(recipe.stages.iter().filter(|s| {
+            matches!(s, Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. })
+        }));
+    }
+    let mut stages = vec![];
+    collect(recipe, &mut stages);
+    format!("{:016x}", hash(serde_json::to_string(&stages).unwrap_or_default().as_bytes()))
+}
+
+/// Evenly spread numbers below `n`, the first and the last among them.
+fn probes(n: u64) -> impl Iterator<Item = u64> {
+    let count = n.min(PROBES);
+    (0..count).map(move |i| (u128::from(i) * u128::from(n - 1) / u128::from((count - 1).max(1))) as u64)
+}

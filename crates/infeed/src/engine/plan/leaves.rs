@@ -1,0 +1,127 @@
+//! The sources that a recipe reads, and where the rows of each begin in the joined source.
+
+use super::{Opened, stream::Passing};
+use crate::{
+    read::Joined,
+    recipe::{Recipe, SourceRecipe, Stage},
+};
+use infeed_core::{Error, Result, Source, Stream};
+use std::sync::Arc;
+
+/// One source of the recipe.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    /// Which of the opened sources it is.
+    pub(super) slot: usize,
+}
+
+/// All of them, in the order in which the recipe names them.
+#[derive(Debug, Default)]
+pub(super) struct Leaves {
+    pub(super) leaves: Vec<Leaf>,
+    sources: Vec<Arc<dyn Source>>,
+    /// What was opened for each source, and what is done to its rows: parts that agree in both share their rows.
+    keys: Vec<String>,
+    starts: Vec<u64>,
+    /// The only leaf, when it is a stream.
+    pub(super) stream: Option<Arc<dyn Stream>>,
+}
+
+impl Leaves {
+    /// Opens everything the recipe reads.
+    pub(super) fn open(
+        recipe: &Recipe,
+        open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
+    ) -> Result<Self> {
+        let mut leaves = Leaves { starts: vec![0], ..Leaves::default() };
+        leaves.visit(recipe, "", open)?;
+        Ok(leaves)
+    }
+
+    fn visit(
+        &mut self,
+        recipe: &Recipe,
+        above: &str,
+        open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
+    ) -> Result<()> {
+        let own: Vec<&Stage> = recipe.stages.iter().filter(|s| !s.is_order()).collect();
+        let done = format!("{}|{above}", serde_json::to_string(&own).unwrap_or_default());
+        let source = &recipe.source;
+        if source.join.is_some() {
+            if source.parts.is_empty() || !source.paths.is_empty() {
+                return Err(Error::argument("recipe: a source with `join` needs `part`s and no `paths`"));
+            }
+            return source.parts.iter().try_for_each(|part| self.visit(part, &done, open));
+        }
+        if !source.parts.is_empty() || source.paths.is_empty() {
+            return Err(Error::argument("recipe: a source needs `paths`, or `join` and `part`s"));
+        }
+        let what = serde_json::to_string(source).unwrap_or_default();
+        let key = format!("{what}|{done}");
+        let slot = match self.keys.iter().position(|k| *k == key) {
+            Some(slot) => slot,
+            None => {
+                // The same files with other stages: their rows count apart, but they need not be opened again.
+                let again = self.keys.iter().position(|k| k.starts_with(&format!("{what}|")));
+                let opened = match again {
+                    Some(slot) => Arc::clone(&self.sources[slot]),
+                    None => match open(source)? {
+                        Opened::Rows(rows) => rows,
+                        Opened::Stream(stream) if above.is_empty() => {
+                            let fields: Arc<dyn Source> = Arc::new(Passing::new(&*stream));
+                            self.stream = Some(stream);
+                            fields
+                        }
+                        Opened::Stream(stream) => {
+                            return Err(Error::plan(
+                                "join",
+                                format!("{} is a stream, which cannot be joined with others", stream.describe()),
+                            ));
+                        }
+                    },
+                };
+                self.starts.push(self.starts[self.sources.len()] + opened.rows());
+                self.sources.push(opened);
+                self.keys.push(key);
+                self.sources.len() - 1
+            }
+        };
+        self.leaves.push(Leaf { slot });
+        Ok(())
+    }
+
+    /// The source of a leaf.
+    pub(super) fn source(&self, leaf: usize) -> &Arc<dyn Source> {
+        &self.sources[self.leaves[leaf].slot]
+    }
+
+    /// The first row of a leaf in the joined source, and the row after its last.
+    pub(super) fn rows(&self, leaf: usize) -> std::ops::Range<u64> {
+        let slot = self.leaves[leaf].slot;
+        self.starts[slot]..self.starts[slot + 1]
+    }
+
+    /// The source over all leaves.
+    pub(super) fn join(self) -> Result<Arc<dyn Source>> {
+        match self.sources.as_slice() {
+            [only] => Ok(Arc::clone(only)),
+            _ => Ok(Arc::new(Joined::new(self.sources)?)),
+        }
+    }
+
+    /// The source that holds a row of the joined source, and the row's number in it.
+    pub(super) fn locate(&self, row: u64) -> (&Arc<dyn Source>, u64) {
+        let slot = (self.starts.partition_point(|s| *s <= row).max(1) - 1).min(self.sources.len() - 1);
+        (&self.sources[slot], row - self.starts[slot].min(row))
+    }
+
+    /// The sources, in the order of their rows.
+    pub(super) fn sources(&self) -> &[Arc<dyn Source>] {
+        &self.sources
+    }
+
+    /// How many rows they have together.
+    pub(super) fn total(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,205 @@
+//! A recipe checked against real data: every spec, shape and order is settled before the first sample is read.
+
+mod branch;
+mod columns;
+mod draft;
+mod explain;
+mod filter;
+mod identity;
+mod leaves;
+mod orders;
+mod stream;
+
+pub(super) use branch::Branch;
+pub(super) use filter::Fact;
+pub use identity::Identity;
+pub use stream::StreamPlan;
+
+use crate::{
+    batch::Layout,
+    order::{Last, World},
+    recipe::{Recipe, SourceRecipe},
+};
+use draft::Draft;
+use infeed_core::{Error, Order, Result, Source, Spec, Stream};
+use leaves::Leaves;
+use std::sync::{Arc, OnceLock};
+
+/// A pipeline that is known to fit its data.
+#[derive(Debug)]
+pub struct Plan {
+    /// The recipe it came from.
+    pub recipe: Recipe,
+    /// Where rows come from.
+    pub source: Arc<dyn Source>,
+    /// Which row comes when.
+    pub order: Arc<dyn Order>,
+    /// The fields of a sample.
+    pub spec: Spec,
+    /// Names of the fields that are read.
+    pub fields: Vec<Arc<str>>,
+    /// How many samples a batch has.
+    pub batch: BatchSize,
+    /// What becomes of rows that do not fill a batch.
+    pub last: Last,
+    /// The seed of all randomness but the order's.
+    pub seed: u64,
+    /// Fields of a tuple, when batches are tuples.
+    pub tuple: Option<Vec<String>>,
+    /// The stream that rows come from, when they cannot be looked up in `source`.
+    pub stream: Option<StreamPlan>,
+    pub(super) layouts: Arc<[Layout]>,
+    /// What happens to the rows of each part of the source; one for all in most pipelines.
+    pub(super) branches: Vec<Branch>,
+    identity: OnceLock<Identity>,
+}
+
+/// What a part of a recipe reads.
+#[derive(Debug, Clone)]
+pub enum Opened {
+    /// Rows that can be looked up.
+    Rows(Arc<dyn Source>),
+    /// Rows that pass by.
+    Stream(Arc<dyn Stream>),
+}
+
+/// How many samples a batch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchSize {
+    /// On every rank.
+    Each(usize),
+    /// Over all ranks together.
+    Global(usize),
+}
+
+impl BatchSize {
+    /// Samples of a batch over all ranks.
+    pub fn global(self, world: u64) -> u64 {
+        match self {
+            BatchSize::Each(n) => n as u64 * world,
+            BatchSize::Global(n) => n as u64,
+        }
+    }
+
+    /// Most samples of a batch on one rank.
+    pub fn each(self, world: u64) -> usize {
+        match self {
+            BatchSize::Each(n) => n,
+            BatchSize::Global(n) => n.div_ceil(world.max(1) as usize),
+        }
+    }
+}
+
+impl Plan {
+    /// Checks a recipe against a source.
+    pub fn new(recipe: Recipe, source: Arc<dyn Source>) -> Result<Self> {
+        Plan::with(recipe, &mut |_| Ok(Opened::Rows(Arc::clone(&source))))
+    }
+
+    /// Checks a recipe against the sources that `open` finds for what it reads.
+    pub fn with(
+        recipe: Recipe,
+        open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
+    ) -> Result<Self> {
+        let leaves = Leaves::open(&recipe, open)?;
+        let mut leaf = 0;
+        let draft = Draft::of(&recipe, &leaves, &mut leaf)?;
+        let stream = draft.stream.clone();
+        let source = leaves.join()?;
+        let (batch, last, ragged, pad_value) = draft.batching();
+        let places = draft.order.places();
+        if places == 0 {
+            return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
+        }
+        let branches = draft.branches.into_iter().map(Branch::settled).collect::<Result<Vec<_>>>()?;
+        let layouts = draft.spec.fields.iter().map(|(_, f)| Layout::of(f, ragged, pad_value)).collect();
+        let plan = Plan {
+            fields: draft.spec.fields.iter().map(|(n, _)| Arc::clone(n)).collect(),
+            seed: draft.seed.or(draft.shuffle_seed).unwrap_or(0),
+            tuple: draft.tuple,
+            spec: draft.spec,
+            branches,
+            order: draft.order,
+            recipe,
+            source,
+            batch,
+            last,
+            stream,
+            layouts,
+            identity: OnceLock::new(),
+        };
+        plan.check_world(&World::alone())?;
+        Ok(plan)
+    }
+
+    /// Whether there is something for every rank in every step.
+    pub(super) fn check_world(&self, world: &World) -> Result<()> {
+        let (places, size, global) = (self.order.places(), world.size, self.batch.global(world.size));
+        if places < size {
+            return Err(Error::plan(
+                "world",
+                format!("more ranks than rows: there are {places} rows for {size} ranks; use fewer ranks"),
+            ));
+        }
+        if global < size {
+            return Err(Error::plan(
+                "batch",
+                format!("global_size={global} is less than the {size} ranks: every rank needs at least one sample"),
+            ));
+        }
+        if self.last == Last::Pad && self.stream.is_some() {
+            return Err(Error::plan(
+                "batch",
+                "last=\"pad\" needs rows from the epoch's start, and a stream does not go back: use \"short\" or \"drop\"",
+            ));
+        }
+        if self.last == Last::Drop && places < global {
+            let ranks = if size > 1 { format!(" over {size} ranks") } else { String::new() };
+            return Err(Error::plan(
+                "batch",
+                format!("drop_last leaves nothing: there are {places} rows, and a batch has {global}{ranks}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Batches in an epoch when this process is alone.
+    pub fn batches(&self) -> u64 {
+        self.steps(&World::alone(), 0).count()
+    }
+
+    /// The steps of a rank from a place of an epoch on.
+    pub fn steps(&self, world: &World, from: u64) -> crate::order::Steps {
+        crate::order::Steps {
+            places: self.order.places(),
+            from,
+            global: self.batch.global(world.size),
+            last: self.last,
+            rank: world.rank,
+            size: world.size,
+        }
+    }
+
+    /// How well the order mixes, looked at in batches of `batch` places (those of the pipeline when it is not said).
+    pub fn quality(&self, epoch: u64, batch: Option<u64>) -> crate::order::Quality {
+        let batch = batch.unwrap_or_else(|| self.batch.global(1)).max(2);
+        crate::order::quality(&*self.order, epoch, batch, Some(self.source.shard_rows()), 1 << 20)
+    }
+
+    /// The branch of a row.
+    pub(super) fn branch(&self, row: u64) -> &Branch {
+        match self.branches.as_slice() {
+            [only] => only,
+            many => &many[many.partition_point(|b| b.end <= row).min(many.len() - 1)],
+        }
+    }
+
+    /// Bytes of one sample's arrays; fields of varying size count by the first row's size on disk.
+    pub fn sample_bytes(&self) -> u64 {
+        let fixed: usize =
+            self.layouts.iter().map(|l| if let Layout::Stack { bytes, .. } = l { *bytes } else { 0 }).sum();
+        let loose = self.layouts.iter().any(|l| !matches!(l, Layout::Stack { .. }));
+        let weight = if loose && self.source.rows() > 0 { self.source.weight(0, &self.fields) } else { 0 };
+        fixed as u64 + weight
+    }
+}

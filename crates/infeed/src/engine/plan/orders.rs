@@ -1,0 +1,102 @@
+//! The stages that say which row comes when.
+
+use super::{
+    columns,
+    leaves::Leaves,
+    stream::{BUFFER, INITIAL},
+};
+use crate::{
+    order::{Balanced, Below, Block, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted, fraction},
+    recipe::{ShuffleKind, Stage},
+};
+use infeed_core::{Error, Order, Result};
+use std::sync::Arc;
+
+/// Blocks that are mixed at a time, when nobody says otherwise: close to a global shuffle for a few hundred rows a shard.
+const WINDOW: u64 = 16;
+
+/// Puts a stage on top of an order.
+pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<Below> {
+    Ok(match stage {
+        Stage::Shuffle { .. } => return shuffle(below, stage),
+        Stage::Slice { start, stop, step } => Arc::new(Slice::python(below, *start, *stop, *step)?),
+        Stage::Pick { places } => {
+            let all = below.places();
+            let places = places.numbers()?.into_iter().map(|place| from_python(place, all)).collect::<Result<Vec<_>>>()?;
+            Arc::new(Pick::new(below, places)?)
+        }
+        Stage::Fraction { fraction: f } => Arc::new(fraction(below, *f)?),
+        Stage::Split { lengths, index, seed } => Arc::new(Split::new(below, lengths, *index, *seed)?),
+        Stage::Fold { folds, fold, held_out, seed } => Arc::new(Fold::new(below, *folds, *fold, *held_out, *seed)?),
+        Stage::Repeat { times } => Arc::new(Repeat::new(below, *times)?),
+        Stage::Weighted { weights, length, replacement, seed } => {
+            fixed(&*below, "weighted")?;
+            let weights = columns::reals_by_place(weights, &*below, leaves, "weighted")?;
+            Arc::new(Weighted::new(below, &weights, *length, *replacement, *seed)?)
+        }
+        Stage::Balance { by, mode, seed } => {
+            fixed(&*below, "balance")?;
+            let labels = columns::integers_by_place(by, &*below, leaves, "balance")?;
+            Arc::new(Balanced::new(below, &labels, *mode, *seed)?)
+        }
+        Stage::ByLength { by, window, group, seed } => {
+            let group = group.or(batch.map(|b| b as u64)).ok_or_else(|| {
+                Error::plan("by_length", "needs group=, or a batch() in the same pipeline to take its size from")
+            })?;
+            let lengths = columns::lengths_by_row(by, &*below, leaves, "by_length")?;
+            Arc::new(ByLength::new(below, lengths, *window, group, *seed)?)
+        }
+        other => return Err(Error::Internal { what: format!("{} is no order", other.name()) }),
+    })
+}
+
+fn shuffle(below: Below, stage: &Stage) -> Result<Below> {
+    let Stage::Shuffle { seed, kind, window, block, buffer, initial } = stage else {
+        return Err(Error::Internal { what: "not a shuffle".to_owned() });
+    };
+    let kind = match kind {
+        // A window or a buffer says what is meant.
+        ShuffleKind::Auto if window.is_some() || block.is_some() => ShuffleKind::Block,
+        ShuffleKind::Auto if buffer.is_some() || initial.is_some() => ShuffleKind::Buffer,
+        // Every row of these sources can be addressed.
+        ShuffleKind::Auto => ShuffleKind::Global,
+        kind => *kind,
+    };
+    let odd = match kind {
+        ShuffleKind::Block => [("buffer", buffer), ("initial", initial)],
+        ShuffleKind::Buffer => [("window", window), ("block", block)],
+        _ => [("window", window), ("buffer", buffer)],
+    };
+    if let Some((name, _)) = odd.iter().find(|(_, given)| given.is_some()) {
+        return Err(Error::plan("shuffle", format!("{name}= does not belong to this kind of shuffle")));
+    }
+    Ok(match kind {
+        ShuffleKind::Auto | ShuffleKind::Global => {
+            if below.places() > 1 << 48 {
+                return Err(Error::plan("shuffle", format!("{} rows are too many: 2^48 is the most", below.places())));
+            }
+            Arc::new(Global::new(below, *seed))
+        }
+        ShuffleKind::Block => Arc::new(Block::new(below, *seed, window.unwrap_or(WINDOW), *block)?),
+        ShuffleKind::Buffer => {
+            let size = buffer.unwrap_or(BUFFER);
+            Arc::new(Buffer::new(below, *seed, size, initial.unwrap_or(INITIAL.min(size)))?)
+        }
+        ShuffleKind::None => below,
+    })
+}
+
+/// A place as Python counts: negative from the end.
+fn from_python(place: i64, all: u64) -> Result<u64> {
+    let found = if place < 0 { all.checked_sub(place.unsigned_abs()) } else { Some(place as u64) };
+    found
+        .filter(|p| *p < all)
+        .ok_or_else(|| Error::plan("subset", format!("there is no row {place}: there are {all}")))
+}
+
+fn fixed(below: &dyn Order, stage: &str) -> Result<()> {
+    if below.is_fixed() {
+        return Ok(());
+    }
+    Err(Error::plan(stage, "stands after a shuffle: put it before, it makes its own random choices"))
+}

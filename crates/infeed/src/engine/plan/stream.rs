@@ -1,0 +1,184 @@
+//! Pipelines over a stream: rows pass by, and only once.
+
+use super::Plan;
+use crate::{
+    order::Below,
+    recipe::{Recipe, ShuffleKind, Stage, hash},
+};
+use infeed_core::{Error, Order, Record, Result, Source, Spec, Stream};
+use std::sync::Arc;
+
+/// Size of the shuffle buffer, and how full it must be before the first row comes out: what WebDataset takes.
+pub(super) const BUFFER: u64 = 1000;
+pub(super) const INITIAL: u64 = 100;
+
+/// A stream and what is done to its order.
+#[derive(Debug, Clone)]
+pub struct StreamPlan {
+    pub(crate) stream: Arc<dyn Stream>,
+    pub(crate) shuffle: Option<BufferPlan>,
+    /// Rows left out at the start of an epoch.
+    pub(crate) skip: u64,
+    /// Rows of an epoch at most.
+    pub(crate) take: Option<u64>,
+}
+
+/// A shuffle through a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BufferPlan {
+    pub(crate) seed: u64,
+    pub(crate) buffer: u64,
+    pub(crate) initial: u64,
+}
+
+impl StreamPlan {
+    /// A stream as it is.
+    pub(super) fn new(stream: Arc<dyn Stream>) -> Self {
+        StreamPlan { stream, shuffle: None, skip: 0, take: None }
+    }
+
+    /// Takes in a stage on the order.
+    pub(super) fn apply(&mut self, stage: &Stage) -> Result<()> {
+        match stage {
+            Stage::Shuffle { seed, kind, window: None, block: None, buffer, initial } => match kind {
+                ShuffleKind::None => return Ok(()),
+                ShuffleKind::Auto | ShuffleKind::Buffer if self.shuffle.is_none() && self.untouched() => {
+                    let buffer = buffer.unwrap_or(BUFFER);
+                    if buffer == 0 {
+                        return Err(Error::plan("shuffle", "a buffer of 0 rows holds nothing: give at least 1"));
+                    }
+                    let initial = initial.unwrap_or(INITIAL).min(buffer);
+                    self.shuffle = Some(BufferPlan { seed: *seed, buffer, initial });
+                    return Ok(());
+                }
+                _ => {}
+            },
+            Stage::Slice { start, stop, step: None | Some(1) } if start.unwrap_or(0) >= 0 && stop.unwrap_or(0) >= 0 => {
+                let (start, stop) = (start.unwrap_or(0) as u64, stop.map(|s| s as u64));
+                let before = self.take;
+                self.skip += before.map_or(start, |take| start.min(take));
+                let longest = before.map(|take| take.saturating_sub(start));
+                let wanted = stop.map(|s| s.saturating_sub(start));
+                self.take = match (longest, wanted) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+                return Ok(());
+            }
+            _ => {}
+        }
+        let what = match stage {
+            Stage::Shuffle { .. } => "shuffle of this kind, or after take() and skip(), or twice".to_owned(),
+            other => other.name().to_owned(),
+        };
+        Err(Error::plan(
+            stage.name(),
+            format!(
+                "a stream cannot be addressed, so there is no {what}; there are shuffle(buffer=...), take() and skip(). \
+                 Uncompressed tars can be addressed"
+            ),
+        ))
+    }
+
+    fn untouched(&self) -> bool {
+        self.skip == 0 && self.take.is_none()
+    }
+
+    /// What a checkpoint must agree with.
+    pub(super) fn fingerprints(&self, recipe: &Recipe) -> (String, String) {
+        let fields: Vec<String> =
+            self.stream.spec().fields.iter().map(|(name, field)| format!("{name}:{field}")).collect();
+        let data = format!("{}|{}", self.stream.parts(), fields.join(";"));
+        let stages: Vec<&Stage> = recipe.stages.iter().filter(|s| s.is_order()).collect();
+        let order = serde_json::to_string(&stages).unwrap_or_default();
+        (format!("{:016x}", hash(data.as_bytes())), format!("{:016x}", hash(order.as_bytes())))
+    }
+}
+
+/// Stands where a source and its order stand in other plans. Knows the fields, but no row.
+#[derive(Debug)]
+pub(super) struct Passing {
+    spec: Spec,
+    about: String,
+}
+
+impl Passing {
+    pub(super) fn new(stream: &dyn Stream) -> Self {
+        Passing { spec: stream.spec().clone(), about: stream.describe() }
+    }
+}
+
+impl Source for Passing {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn shard_rows(&self) -> &[u64] {
+        &[]
+    }
+
+    fn shard_of(&self, _: u64) -> String {
+        self.about.clone()
+    }
+
+    fn key(&self, row: u64) -> String {
+        row.to_string()
+    }
+
+    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+        0
+    }
+
+    fn fetch(&self, _: &[u64], _: &[Arc<str>]) -> Result<Vec<Record>> {
+        Err(Error::Internal { what: "a row of a stream was looked up".to_owned() })
+    }
+
+    fn describe(&self) -> String {
+        self.about.clone()
+    }
+}
+
+/// The order of a stream: as it comes, nobody knows how far.
+#[derive(Debug)]
+pub(super) struct Coming(pub(super) StreamPlan);
+
+/// What is said of lengths that nobody knows: longer than anything there is.
+pub(super) const UNKNOWN: u64 = 1 << 60;
+
+impl Coming {
+    pub(super) fn order(plan: &StreamPlan) -> Below {
+        Arc::new(Coming(plan.clone()))
+    }
+}
+
+impl Order for Coming {
+    fn places(&self) -> u64 {
+        UNKNOWN
+    }
+
+    fn resolve(&self, _: u64, _: &mut [u64]) {}
+
+    fn describe(&self) -> String {
+        let mut out = match self.0.shuffle {
+            None => "as the stream comes".to_owned(),
+            Some(BufferPlan { seed, buffer, .. }) => {
+                let parts = if self.0.stream.parts() > 1 { "parts shuffled, then " } else { "" };
+                format!("{parts}through a shuffle buffer of {buffer} rows (seed {seed})")
+            }
+        };
+        if self.0.skip > 0 {
+            out += &format!(", without the first {}", self.0.skip);
+        }
+        if let Some(take) = self.0.take {
+            out += &format!(", {take} rows at most");
+        }
+        out + "; resuming reads from the epoch's start and steps over what was given"
+    }
+}
+
+impl Plan {
+    /// Whether the length of an epoch is known.
+    pub fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+}

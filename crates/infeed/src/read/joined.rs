@@ -1,0 +1,141 @@
+//! Several sources as one: the rows of the first, then those of the second, and so on.
+
+use infeed_core::{Error, Record, Result, Source, Spec, Value};
+use std::sync::Arc;
+
+/// Sources one after the other. Fields are put together by name; what a source does not have is missing.
+#[derive(Debug)]
+pub struct Joined {
+    sources: Vec<Arc<dyn Source>>,
+    /// The first row of each source, and one more for the end.
+    starts: Vec<u64>,
+    shard_rows: Vec<u64>,
+    spec: Spec,
+}
+
+impl Joined {
+    /// Joins the sources in the given order.
+    pub fn new(sources: Vec<Arc<dyn Source>>) -> Result<Self> {
+        let mut starts = vec![0];
+        let mut spec = Spec::default();
+        for (number, source) in sources.iter().enumerate() {
+            starts.push(starts[number] + source.rows());
+            for (name, field) in &source.spec().fields {
+                match spec.position(name) {
+                    None => spec.fields.push((Arc::clone(name), field.clone())),
+                    Some(at) if spec.fields[at].1 == *field => {}
+                    Some(at) => {
+                        let before = &spec.fields[at].1;
+                        return Err(Error::plan(
+                            "join",
+                            format!("the field `{name}` is {before} in the parts before, but {field} in part {number}"),
+                        ));
+                    }
+                }
+            }
+        }
+        let shard_rows = sources.iter().flat_map(|s| s.shard_rows().iter().copied()).collect();
+        Ok(Joined { sources, starts, shard_rows, spec })
+    }
+
+    fn at(&self, row: u64) -> Option<(&Arc<dyn Source>, u64)> {
+        let slot = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
+        Some((self.sources.get(slot)?, row - self.starts[slot]))
+    }
+
+    /// Calls `each` with every source, the rows it has among `rows` by its own count, and where they stand in `rows`.
+    fn by_source(
+        &self,
+        rows: &[u64],
+        mut each: impl FnMut(&Arc<dyn Source>, &[u64], &[usize]) -> Result<()>,
+    ) -> Result<()> {
+        for (slot, source) in self.sources.iter().enumerate() {
+            let within = self.starts[slot]..self.starts[slot + 1];
+            let (mut local, mut places) = (vec![], vec![]);
+            for (place, row) in rows.iter().enumerate().filter(|(_, row)| within.contains(row)) {
+                local.push(row - within.start);
+                places.push(place);
+            }
+            if !local.is_empty() {
+                each(source, &local, &places)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source for Joined {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn shard_rows(&self) -> &[u64] {
+        &self.shard_rows
+    }
+
+    fn shard_of(&self, row: u64) -> String {
+        self.at(row).map(|(source, row)| source.shard_of(row)).unwrap_or_default()
+    }
+
+    fn key(&self, row: u64) -> String {
+        self.at(row).map(|(source, row)| source.key(row)).unwrap_or_default()
+    }
+
+    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        self.at(row).map_or(0, |(source, row)| source.weight(row, fields))
+    }
+
+    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
+        let total = self.starts.last().copied().unwrap_or(0);
+        if let Some(row) = rows.iter().find(|row| **row >= total) {
+            return Err(Error::argument(format!("there is no row {row}: there are {total}")));
+        }
+        let mut out = vec![Record::default(); rows.len()];
+        self.by_source(rows, |source, local, places| {
+            let has: Vec<bool> = fields.iter().map(|f| source.spec().position(f).is_some()).collect();
+            let asked: Vec<Arc<str>> = fields.iter().zip(&has).filter(|(_, has)| **has).map(|(f, _)| Arc::clone(f)).collect();
+            for (place, record) in places.iter().zip(source.fetch(local, &asked)?) {
+                let mut found = record.fields.into_iter();
+                let fields = has.iter().map(|has| if *has { found.next().unwrap_or_default() } else { Value::Missing });
+                out[*place] = Record { fields: fields.collect() };
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
+        let _ = self.by_source(rows, |source, local, _| {
+            source.will_fetch(local, fields);
+            Ok(())
+        });
+    }
+
+    /// Those of the first source, when all have the same.
+    fn classes(&self) -> &[String] {
+        match self.sources.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|s| s.classes() == first.classes()) => first.classes(),
+            _ => &[],
+        }
+    }
+
+    fn damage(&self) -> Vec<String> {
+        self.sources.iter().flat_map(|s| s.damage()).collect()
+    }
+
+    fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
+        let mut all = vec![];
+        for source in &self.sources {
+            match source.column(name)? {
+                Some(column) => all.extend(column),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(all))
+    }
+
+    fn describe(&self) -> String {
+        let parts: Vec<String> = self.sources.iter().map(|s| s.describe()).collect();
+        format!("{} sources: {}", parts.len(), parts.join("; "))
+    }
+}

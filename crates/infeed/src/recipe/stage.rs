@@ -1,0 +1,321 @@
+//! The steps of a pipeline.
+
+use super::{Integers, Reals};
+use crate::order::{Balance, BlendLength, Last, Lengths, Stop};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+
+/// How pipelines are joined into one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Join {
+    /// One after the other.
+    Concat,
+    /// In turns.
+    Interleave {
+        /// Rows from each in turn.
+        #[serde(default = "one")]
+        run: u64,
+        /// When the epoch ends.
+        #[serde(default)]
+        stop: Stop,
+    },
+    /// Mixed by weight.
+    Blend {
+        /// One weight per part.
+        weights: Vec<f64>,
+        /// How long an epoch is.
+        #[serde(default)]
+        length: BlendLength,
+    },
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// How rows are shuffled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShuffleKind {
+    /// What suits the source: global where rows can be addressed, a buffer for streams.
+    #[default]
+    Auto,
+    /// Every row can come at every place.
+    Global,
+    /// Blocks (shards, row groups) in random order, rows shuffled inside a window of them.
+    Block,
+    /// Through a buffer, as WebDataset does it.
+    Buffer,
+    /// Not at all.
+    None,
+}
+
+/// One number per row: a list, or the name of something that is known of each row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Column<T> {
+    /// A field that holds a number, or `bytes`.
+    Named(String),
+    /// The numbers themselves.
+    List(T),
+}
+
+/// One step of a pipeline. Steps on the order come first in this list, steps on samples after them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Stage {
+    /// Shuffles the rows anew each epoch.
+    Shuffle {
+        /// The seed of the order, and of the augmentations unless `seed` says otherwise.
+        #[serde(default)]
+        seed: u64,
+        /// How.
+        #[serde(default, skip_serializing_if = "is_default")]
+        kind: ShuffleKind,
+        /// For `block`: how many blocks are mixed at a time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+        /// For `block`: most rows of a block; shards are cut into such.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<u64>,
+        /// For `buffer`: its size in rows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        buffer: Option<u64>,
+        /// For `buffer`: rows that must be in it before the first comes out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        initial: Option<u64>,
+    },
+    /// Keeps the places of a Python slice.
+    Slice {
+        /// Where it starts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<i64>,
+        /// Where it stops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop: Option<i64>,
+        /// Every how many.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<i64>,
+    },
+    /// Keeps these places, in this order.
+    Pick {
+        /// The places.
+        places: Integers,
+    },
+    /// Keeps the first part of the rows.
+    Fraction {
+        /// How much of them.
+        fraction: f64,
+    },
+    /// One part of a random split.
+    Split {
+        /// The lengths of all parts.
+        lengths: Lengths,
+        /// Which part.
+        index: usize,
+        /// The seed.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// One side of one fold of a cross-validation.
+    Fold {
+        /// How many folds.
+        folds: u64,
+        /// Which fold.
+        fold: u64,
+        /// Whether the rows of the fold are meant, or all others.
+        held_out: bool,
+        /// The seed; without one the rows stay in order.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
+    },
+    /// Goes through the rows several times in one epoch.
+    Repeat {
+        /// How often.
+        times: u64,
+    },
+    /// Draws rows by weight.
+    Weighted {
+        /// One weight per row.
+        weights: Column<Reals>,
+        /// How many are drawn; all rows when it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<u64>,
+        /// Whether a row can be drawn again.
+        #[serde(default = "yes")]
+        replacement: bool,
+        /// The seed.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// Lets classes take turns.
+    Balance {
+        /// The class of each row.
+        by: Column<Integers>,
+        /// Whether small classes are repeated or large ones cut.
+        #[serde(default)]
+        mode: Balance,
+        /// The seed.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// Brings rows of similar length together.
+    ByLength {
+        /// The length of each row.
+        by: Column<Integers>,
+        /// Places that are sorted together.
+        window: u64,
+        /// Neighbours of similar length; the batch size when it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<u64>,
+        /// The seed.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// Keeps rows for which the expression is true.
+    Filter {
+        /// Over what is known of a row (`row`, `key`, `shard`, `bytes`, `label`) or over decoded fields.
+        expr: String,
+    },
+    /// The seed of the augmentations.
+    Seed {
+        /// The seed.
+        seed: u64,
+    },
+    /// Keeps only these fields; the others are not even read.
+    Select {
+        /// Their names.
+        fields: Vec<String>,
+    },
+    /// Decodes fields.
+    Decode {
+        /// Field to decoder.
+        fields: BTreeMap<String, Use>,
+    },
+    /// Applies a transform.
+    Map {
+        /// Its name.
+        name: String,
+        /// The fields; empty means every image.
+        #[serde(default)]
+        on: Vec<String>,
+        /// Its arguments.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        args: Map<String, Json>,
+    },
+    /// Makes batches.
+    Batch {
+        /// Samples per batch and rank.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<usize>,
+        /// Samples per batch over all ranks, instead of `size`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        global_size: Option<usize>,
+        /// Whether an incomplete last batch is dropped: `last = "drop"`.
+        #[serde(default, skip_serializing_if = "is_default")]
+        drop_last: bool,
+        /// What becomes of rows that do not fill a batch.
+        #[serde(default, skip_serializing_if = "is_default")]
+        last: Last,
+        /// What becomes of fields whose shape varies.
+        #[serde(default, skip_serializing_if = "is_default")]
+        ragged: Ragged,
+        /// The value that fills up padded fields.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pad_value: f64,
+    },
+    /// Hands batches out as tuples of these fields.
+    Tuple {
+        /// Their names, in order.
+        fields: Vec<String>,
+    },
+}
+
+fn is_default<T: Default + PartialEq>(x: &T) -> bool {
+    *x == T::default()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A decoder by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Use {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub args: Map<String, Json>,
+}
+
+/// What becomes of a field whose shape varies from sample to sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ragged {
+    /// A list of arrays.
+    #[default]
+    List,
+    /// One array, each sample padded at its end to the largest of the batch.
+    Pad,
+}
+
+impl Stage {
+    /// A shuffle of the kind that suits the source.
+    pub fn shuffle(seed: u64) -> Self {
+        let kind = ShuffleKind::Auto;
+        Stage::Shuffle { seed, kind, window: None, block: None, buffer: None, initial: None }
+    }
+
+    /// Batches of `size` samples on every rank.
+    pub fn batch(size: usize) -> Self {
+        Stage::Batch {
+            size: Some(size),
+            global_size: None,
+            drop_last: false,
+            last: Last::Short,
+            ragged: Ragged::List,
+            pad_value: 0.0,
+        }
+    }
+
+    /// Whether it says which rows come when, and not what becomes of them.
+    pub fn is_order(&self) -> bool {
+        !matches!(
+            self,
+            Stage::Filter { .. }
+                | Stage::Seed { .. }
+                | Stage::Select { .. }
+                | Stage::Decode { .. }
+                | Stage::Map { .. }
+                | Stage::Batch { .. }
+                | Stage::Tuple { .. }
+        )
+    }
+
+    /// What it is called in recipes and messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Stage::Shuffle { .. } => "shuffle",
+            Stage::Slice { .. } => "slice",
+            Stage::Pick { .. } => "pick",
+            Stage::Fraction { .. } => "fraction",
+            Stage::Split { .. } => "split",
+            Stage::Fold { .. } => "fold",
+            Stage::Repeat { .. } => "repeat",
+            Stage::Weighted { .. } => "weighted",
+            Stage::Balance { .. } => "balance",
+            Stage::ByLength { .. } => "by_length",
+            Stage::Filter { .. } => "filter",
+            Stage::Seed { .. } => "seed",
+            Stage::Select { .. } => "select",
+            Stage::Decode { .. } => "decode",
+            Stage::Map { .. } => "map",
+            Stage::Batch { .. } => "batch",
+            Stage::Tuple { .. } => "tuple",
+        }
+    }
+}

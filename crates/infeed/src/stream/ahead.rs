@@ -1,0 +1,173 @@
+//! Rows made ready on a thread, so many and no more.
+
+use super::{
+    input::Stop,
+    sequence::Sequence,
+    tar::{Keep, Row},
+};
+use infeed_core::{Error, Result};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+/// Bytes that wait at most; a single larger row is let through.
+const BYTES: u64 = 32 << 20;
+/// Rows that wait at most: small rows need no more to cover a pause.
+const ROWS: usize = 4096;
+
+/// What is ready.
+#[derive(Debug, Default)]
+struct Ready {
+    rows: VecDeque<(Arc<str>, Row)>,
+    bytes: u64,
+    /// How it ended, when it has.
+    end: Option<Result<()>>,
+    /// Nobody wants more.
+    dropped: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ready: Mutex<Ready>,
+    /// A row has come, or the end.
+    more: Condvar,
+    /// A row has gone, or the reader.
+    room: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a row when there is room; says whether anybody still wants one.
+    fn put(&self, row: (Arc<str>, Row)) -> bool {
+        let mut ready = self.lock();
+        loop {
+            if ready.dropped {
+                return false;
+            }
+            let full = ready.rows.len() >= ROWS || ready.bytes + row.1.size > BYTES;
+            if ready.rows.is_empty() || !full {
+                break;
+            }
+            ready = self.room.wait(ready).unwrap_or_else(PoisonError::into_inner);
+        }
+        ready.bytes += row.1.size;
+        ready.rows.push_back(row);
+        self.more.notify_one();
+        true
+    }
+}
+
+/// A sequence that is read ahead of whoever wants its rows. Dropping it ends the thread and waits for it.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    shared: Arc<Shared>,
+    stops: Vec<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ahead {
+    /// Starts reading.
+    pub(super) fn start(mut sequence: Sequence) -> Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let (stops, ours) = (sequence.stops(), Arc::clone(&shared));
+        let work = move || {
+            let run = || {
+                while let Some(row) = sequence.next(Keep::Data)? {
+                    if !ours.put(row) {
+                        break;
+                    }
+                }
+                Ok(())
+            };
+            // The sequence is not looked at again after a panic: it is dropped with this thread.
+            let end = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(&*panic)));
+            ours.lock().end = Some(end);
+            ours.more.notify_one();
+        };
+        let thread = thread::Builder::new().name("infeed-stream".to_owned()).spawn(work);
+        let thread = thread.map_err(|e| Error::io("start", "a thread for the stream", e))?;
+        Ok(Ahead { shared, stops, thread: Some(thread) })
+    }
+
+    /// The next row; waits for it. An error is repeated for ever.
+    pub(super) fn next(&mut self) -> Result<Option<(Arc<str>, Row)>> {
+        let mut ready = self.shared.lock();
+        loop {
+            if let Some(row) = ready.rows.pop_front() {
+                ready.bytes -= row.1.size;
+                self.shared.room.notify_one();
+                return Ok(Some(row));
+            }
+            if let Some(end) = &ready.end {
+                return end.clone().map(|()| None);
+            }
+            ready = self.shared.more.wait(ready).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.stops.iter().for_each(Stop::set);
+        let rows = {
+            let mut ready = self.shared.lock();
+            ready.dropped = true;
+            std::mem::take(&mut ready.rows)
+        };
+        self.shared.room.notify_one();
+        drop(rows);
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught; there is nobody to tell of another one.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a panic said.
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    Error::Internal { what: format!("a stream panicked: {said}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        store::Pool,
+        stream::{part::Opening, sequence::Part},
+    };
+    use std::time::Duration;
+
+    #[test]
+    fn no_more_than_the_limit_waits() {
+        let mut out = ::tar::Builder::new(Vec::new());
+        for row in 0..80 {
+            let mut head = ::tar::Header::new_gnu();
+            head.set_size(1 << 20);
+            out.append_data(&mut head, format!("{row}.x"), vec![row; 1 << 20].as_slice()).unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), out.into_inner().unwrap()).unwrap();
+        let part = Part::new(Opening::File(file.path().to_str().unwrap().to_owned())).unwrap();
+        let sequence = Sequence::new(&Arc::from([part]), &[0, 0], &Pool::new(0)).unwrap();
+        let mut ahead = Ahead::start(sequence).unwrap();
+        for row in 0..160u8 {
+            while row == 40 && ahead.shared.lock().rows.len() < 32 {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let waiting = ahead.shared.lock().bytes;
+            assert!(waiting <= BYTES, "{waiting}");
+            let (_, found) = ahead.next().unwrap().unwrap();
+            assert!(found.fields[0].1.iter().all(|b| *b == row % 80));
+        }
+        assert!(ahead.next().unwrap().is_none());
+        assert!(ahead.next().unwrap().is_none());
+    }
+}

@@ -1,0 +1,195 @@
+//! Compressed data, told by its first bytes.
+//!
+//! Every kind may come in several members one after the other (`cat a.gz b.gz`, `bgzip`, `pbzip2`, `zstd` of several
+//! files), with zeros behind the last one as tapes leave them. The decompressors only see pieces of the data, so the
+//! loop around them is the same for all, and so is what it watches over: data that ends inside a member, or a
+//! decompressor that neither reads nor writes, is an error with the number of the compressed byte.
+
+mod engine;
+mod lz4;
+
+use super::input::Input;
+use crate::format::tar::header;
+use engine::Engine;
+use infeed_core::{Error, Result};
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
+
+/// A kind of compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+    Lz4,
+}
+
+impl Packing {
+    pub(super) const ALL: [Packing; 5] =
+        [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz, Packing::Lz4];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+            Packing::Bzip2 => "bzip2",
+            Packing::Xz => "xz",
+            Packing::Lz4 => "lz4",
+        }
+    }
+
+    /// What the names of such files end with.
+    pub(super) fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            Packing::Gzip => &[".gz", ".tgz"],
+            Packing::Zstd => &[".zst", ".zstd", ".tzst"],
+            Packing::Bzip2 => &[".bz2", ".tbz", ".tbz2"],
+            Packing::Xz => &[".xz", ".txz"],
+            Packing::Lz4 => &[".lz4"],
+        }
+    }
+
+    fn starts(self, bytes: &[u8]) -> bool {
+        match self {
+            Packing::Gzip => bytes.starts_with(b"\x1f\x8b"),
+            // A skippable frame, which parallel compressors put first, says the same as a real one.
+            Packing::Zstd => {
+                bytes.starts_with(b"\x28\xb5\x2f\xfd") || matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+            }
+            Packing::Bzip2 => matches!(bytes, [b'B', b'Z', b'h', b'1'..=b'9', ..]),
+            Packing::Xz => bytes.starts_with(b"\xfd7zXZ\0"),
+            Packing::Lz4 => bytes.starts_with(b"\x04\x22\x4d\x18"),
+        }
+    }
+
+    /// The compression of data that starts like this; nothing for a tar as it is.
+    pub(super) fn of(start: &[u8]) -> Option<Packing> {
+        // A member may be called `BZh1`, but then the block around it has a tar's checksum.
+        let block = start.get(..header::BLOCK as usize);
+        if block.is_some_and(header::checksum_holds) {
+            return None;
+        }
+        Packing::ALL.into_iter().find(|packing| packing.starts(start))
+    }
+}
+
+/// The data behind `input`, decompressed if it is compressed, and how it was.
+pub(super) fn unpack(shard: &Arc<str>, mut input: Input) -> Result<(Box<dyn Read + Send>, Option<Packing>)> {
+    let start = input.peek(header::BLOCK as usize).map_err(|e| lift(shard, e))?;
+    let Some(packing) = Packing::of(start) else {
+        let compressed = |p: &Packing| p.suffixes().iter().any(|suffix| shard.ends_with(suffix));
+        return match Packing::ALL.iter().find(|p| compressed(p)) {
+            // An empty tar has no rows; an empty compressed file was never written to its end.
+            Some(packing) if start.is_empty() => {
+                Err(fault(shard, 0, format!("there is no {} data: the file is empty", packing.name())))
+            }
+            _ => Ok((Box::new(input), None)),
+        };
+    };
+    let reader: Box<dyn Read + Send> = match Engine::new(packing).map_err(|what| fault(shard, 0, what))? {
+        Some(engine) => {
+            Box::new(Unpacked { shard: Arc::clone(shard), packing, engine, input, between: false })
+        }
+        None => Box::new(lz4::Lz4::new(shard, input)),
+    };
+    Ok((reader, Some(packing)))
+}
+
+/// An error on its way through a reader becomes one of ours again.
+pub(super) fn lift(shard: &str, error: io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(ours) => ours.clone(),
+        None => Error::io("read", shard, error),
+    }
+}
+
+fn fault(shard: &str, offset: u64, what: String) -> Error {
+    Error::Format { shard: shard.to_owned(), offset, what }
+}
+
+/// Data that ends too early.
+fn cut_off(shard: &str, packing: Packing, offset: u64) -> io::Error {
+    let what = format!("the {} data is cut off here", packing.name());
+    io::Error::other(fault(shard, offset, what))
+}
+
+/// Data that makes no sense.
+fn damaged(shard: &str, packing: Packing, offset: u64, what: &str) -> io::Error {
+    let what = format!("the {} data cannot be read beyond here: {what}", packing.name());
+    io::Error::other(fault(shard, offset, what))
+}
+
+/// Steps over the zeros behind a member; says whether another one follows.
+fn another(input: &mut Input) -> io::Result<bool> {
+    loop {
+        let bytes = input.fill()?;
+        match bytes.iter().position(|b| *b != 0) {
+            Some(zeros) => {
+                input.consume(zeros);
+                return Ok(true);
+            }
+            None if bytes.is_empty() => return Ok(false),
+            None => {
+                let zeros = bytes.len();
+                input.consume(zeros);
+            }
+        }
+    }
+}
+
+/// How often a decompressor may do nothing at all before it is taken to be stuck.
+const IDLE: u32 = 8;
+
+/// Decompressed data.
+struct Unpacked {
+    shard: Arc<str>,
+    packing: Packing,
+    engine: Engine,
+    input: Input,
+    /// Whether a member has ended and the next one has not begun.
+    between: bool,
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        let mut idle = 0;
+        loop {
+            if self.between {
+                if !another(&mut self.input)? {
+                    return Ok(0);
+                }
+                self.between = false;
+                let at = self.input.offset();
+                self.engine.again().map_err(|what| damaged(&self.shard, self.packing, at, &what))?;
+            }
+            let bytes = self.input.fill()?;
+            let last = bytes.is_empty();
+            let step = self.engine.step(bytes, out);
+            self.input.consume(step.taken);
+            if let Some(what) = step.wrong {
+                return Err(damaged(&self.shard, self.packing, self.input.offset(), &what));
+            }
+            self.between = step.ended;
+            if step.made > 0 {
+                return Ok(step.made);
+            }
+            if step.ended || step.taken > 0 {
+                continue;
+            }
+            idle += 1;
+            if last {
+                return Err(cut_off(&self.shard, self.packing, self.input.offset()));
+            }
+            if idle > IDLE {
+                let at = self.input.offset();
+                return Err(damaged(&self.shard, self.packing, at, "the decompressor makes no progress"));
+            }
+        }
+    }
+}

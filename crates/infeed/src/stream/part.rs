@@ -1,0 +1,95 @@
+//! What a stream is read from.
+
+use super::{
+    compress,
+    input::{Input, Patient, Stop},
+    pipe::Pipe,
+    sys,
+    tar::Rows,
+};
+use crate::store::Pool;
+use infeed_core::{Error, Result};
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::{fd::AsFd, unix::fs::OpenOptionsExt},
+    sync::Arc,
+};
+
+/// One part of a stream: where its bytes come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opening {
+    /// A file, compressed or not; `-` is standard input.
+    File(String),
+    /// The output of a shell command.
+    Pipe(String),
+}
+
+/// The rows of a part.
+pub(super) type PartRows = Rows<Box<dyn Read + Send>>;
+
+impl Opening {
+    /// From what a user writes: `pipe:COMMAND`, `-` or a path.
+    pub fn parse(text: &str) -> Opening {
+        match text.strip_prefix("pipe:") {
+            Some(command) => Opening::Pipe(command.to_owned()),
+            None => Opening::File(text.to_owned()),
+        }
+    }
+
+    /// As a user would write it.
+    pub fn name(&self) -> String {
+        match self {
+            Opening::File(path) => path.clone(),
+            Opening::Pipe(command) => format!("pipe:{command}"),
+        }
+    }
+
+    /// Whether its bytes can be had only once. Says what is wrong with a path that cannot be read.
+    pub(super) fn once(&self) -> Result<bool> {
+        match self {
+            Opening::Pipe(_) => Ok(false),
+            Opening::File(path) if path == "-" => Ok(true),
+            Opening::File(path) => {
+                let data = std::fs::metadata(path).map_err(|e| Error::io("open", path, e))?;
+                if data.is_dir() {
+                    let what = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
+                    return Err(Error::io("read", path, what));
+                }
+                Ok(!data.is_file())
+            }
+        }
+    }
+
+    /// Starts reading it.
+    pub(super) fn rows(&self, shard: &Arc<str>, pool: &Arc<Pool>, stop: &Stop) -> Result<PartRows> {
+        let bytes = self.bytes(stop)?;
+        let (reader, packing) = compress::unpack(shard, Input::new(bytes, stop.clone()))?;
+        Ok(Rows::new(shard, reader, packing, pool))
+    }
+
+    fn bytes(&self, stop: &Stop) -> Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Opening::Pipe(command) => {
+                let pipe =
+                    Pipe::start(command, stop.clone()).map_err(|e| Error::io("run", self.name(), e))?;
+                Box::new(pipe)
+            }
+            Opening::File(path) if path == "-" => {
+                let own = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io("open", path, e))?;
+                Box::new(Patient { file: File::from(own), stop: stop.clone() })
+            }
+            Opening::File(path) if self.once()? => {
+                // Opening a named pipe that nobody writes to would wait where nothing can end the wait.
+                let flags = libc::O_NONBLOCK;
+                let file = File::options().read(true).custom_flags(flags).open(path);
+                Box::new(Patient { file: file.map_err(|e| Error::io("open", path, e))?, stop: stop.clone() })
+            }
+            Opening::File(path) => {
+                let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+                sys::sequential(&file);
+                Box::new(file)
+            }
+        })
+    }
+}

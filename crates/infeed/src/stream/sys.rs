@@ -1,0 +1,50 @@
+//! Calls that std does not have. The only `unsafe` of streams.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsRawFd, BorrowedFd},
+    time::Duration,
+};
+
+/// Says that a file will be read from front to back, so that the kernel reads further ahead.
+#[cfg(target_os = "linux")]
+pub(super) fn sequential(file: &File) {
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call touches no memory of ours. Its
+    // result is ignored because a refused hint changes nothing.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
+}
+
+/// Other systems find out by themselves.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn sequential(_file: &File) {}
+
+/// Waits until one of two descriptors has something to read, or has ended; says which.
+pub(super) fn readable(fds: [Option<BorrowedFd<'_>>; 2], wait: Duration) -> io::Result<[bool; 2]> {
+    // A negative descriptor is passed over.
+    let mut polls = fds.map(|fd| libc::pollfd {
+        fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the count describe the array, which lives through the call; the descriptors are
+    // borrowed, and so are open.
+    let found = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, wait) };
+    if found < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok([false; 2]) } else { Err(error) };
+    }
+    Ok(polls.map(|poll| poll.revents != 0))
+}
+
+/// Kills every process of a group. The caller has not yet waited for its leader, so the number cannot belong to
+/// anybody else.
+pub(super) fn kill_group(leader: u32) {
+    if let Ok(group) = libc::pid_t::try_from(leader)
+        && group > 1
+    {
+        // SAFETY: sends a signal and touches no memory. That the group may be gone already is no error.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}

@@ -1,0 +1,297 @@
+//! A tar read from front to back, by the rules of the format `tar`.
+//!
+//! Headers, PAX records and names are understood by the code of that format. What differs is the way through the
+//! archive: there the data is stepped over and only its place is kept, here it has to be taken along. A row is given
+//! out when the header after it has been seen, so that whether it is complete is never a guess; the data behind that
+//! header is read with the next row.
+
+mod fields;
+mod tape;
+
+use super::compress::Packing;
+use crate::{
+    format::tar::{
+        header::{self, BLOCK, Kind},
+        names,
+        pax::Overrides,
+    },
+    store::Pool,
+};
+use fields::Fields;
+use infeed_core::{Bytes, Error, Result};
+use std::{io::Read, sync::Arc};
+use tape::Tape;
+
+/// A name or PAX block larger than this is no name: the header before it is not what it seems.
+const LONGEST: u64 = 1 << 20;
+/// The largest field that is held in memory, and the largest row.
+const LARGEST: u64 = 2 << 30;
+const LARGEST_ROW: u64 = 4 << 30;
+
+/// Whether the data of fields is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    Data,
+    Names,
+}
+
+/// A row with all its fields.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) key: String,
+    pub(super) fields: Vec<(Arc<str>, Bytes)>,
+    /// Bytes of all fields.
+    pub(super) size: u64,
+}
+
+/// The rows of a tar.
+pub(super) struct Rows<R> {
+    tape: Tape<R>,
+    /// How the tar was compressed: its offsets are then none of the file.
+    packing: Option<Packing>,
+    /// The name of the member at hand.
+    name: Vec<u8>,
+    /// What the members before it said about the next one, and about all.
+    next: Overrides,
+    global: Overrides,
+    /// Whether the last header spoke of a member that is yet to come.
+    announced: bool,
+    /// Blocks of zeros directly before this place.
+    zeros: u64,
+    fields: Fields,
+    /// The first member of the next row, whose data has not been read.
+    pending: Option<Member>,
+    over: bool,
+}
+
+/// A member that belongs to a row. Its name is at hand.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    /// Where its header lies.
+    at: u64,
+    /// Bytes of the name that are the key.
+    key: usize,
+    size: u64,
+}
+
+/// What a look at the next header gives.
+enum Found {
+    Member(Member),
+    /// Nothing that belongs to a row.
+    Nothing,
+    /// The end of an archive: the row is complete, another archive may follow.
+    Close,
+}
+
+/// What stops a look.
+enum Halt {
+    Fault(String),
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Halt::Error(error)
+    }
+}
+
+impl From<String> for Halt {
+    fn from(fault: String) -> Self {
+        Halt::Fault(fault)
+    }
+}
+
+impl<R: Read> Rows<R> {
+    pub(super) fn new(shard: &Arc<str>, read: R, packing: Option<Packing>, pool: &Arc<Pool>) -> Self {
+        Rows {
+            tape: Tape::new(shard, read, pool),
+            packing,
+            name: Vec::new(),
+            next: Overrides::default(),
+            global: Overrides::default(),
+            announced: false,
+            zeros: 0,
+            fields: Fields::default(),
+            pending: None,
+            over: false,
+        }
+    }
+
+    /// The next row, or nothing after the last one. After an error there is nothing to be had any more.
+    pub(super) fn next(&mut self, keep: Keep) -> Result<Option<Row>> {
+        let mut member = match self.pending.take() {
+            Some(member) => member,
+            None => loop {
+                match self.find()? {
+                    Some(Found::Member(member)) => break member,
+                    Some(_) => {}
+                    None => return Ok(None),
+                }
+            },
+        };
+        let key = self.name[..member.key].to_vec();
+        self.fields.start_row();
+        let mut row = Row { key: String::from_utf8_lossy(&key).into_owned(), fields: Vec::new(), size: 0 };
+        loop {
+            let field = self.fields.add(&key, &self.name[member.key + 1..]);
+            let field = field.map_err(|what| self.fault(member.at, what))?;
+            row.size = row.size.saturating_add(member.size);
+            let data = self.data(member.size, keep, row.size).map_err(|halt| match halt {
+                Halt::Error(error) => error,
+                Halt::Fault(what) => self.fault(member.at, what),
+            })?;
+            row.fields.push((field, data));
+            member = loop {
+                match self.find()? {
+                    Some(Found::Member(next)) if self.name[..next.key] == key => break next,
+                    Some(Found::Member(next)) => {
+                        self.pending = Some(next);
+                        return Ok(Some(row));
+                    }
+                    Some(Found::Nothing) => {}
+                    Some(Found::Close) | None => return Ok(Some(row)),
+                }
+            };
+        }
+    }
+
+    /// Looks at the next header; nothing at the end of the data.
+    fn find(&mut self) -> Result<Option<Found>> {
+        if self.over {
+            return Ok(None);
+        }
+        let at = self.tape.at();
+        match self.header(at) {
+            Ok(Some(found)) => return Ok(Some(found)),
+            Ok(None) if self.announced => {
+                let what = "the archive is cut off before the member that its last header announces";
+                return Err(self.fault(at, what.to_owned()));
+            }
+            Ok(None) => {}
+            Err(Halt::Error(error)) => return Err(error),
+            // After the two blocks that end an archive anything may follow; only a further archive is of interest.
+            // The rest is read all the same: a command wants to end well, and compressed data has a checksum.
+            Err(Halt::Fault(_)) if self.zeros >= 2 => {
+                self.tape.pass(u64::MAX)?;
+            }
+            Err(Halt::Fault(what)) => return Err(self.fault(at, what)),
+        }
+        self.over = true;
+        Ok(None)
+    }
+
+    fn header(&mut self, at: u64) -> Result<Option<Found>, Halt> {
+        let mut block = [0; BLOCK as usize];
+        let got = self.tape.fill(&mut block)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        if header::is_zero(&block[..got]) {
+            self.zeros += 1;
+            if self.zeros != 2 {
+                return Ok(Some(Found::Nothing));
+            }
+            self.next.clear();
+            self.announced = false;
+            return Ok(Some(Found::Close));
+        }
+        if got < block.len() {
+            return Err(
+                format!("the archive is cut off inside a header: {got} of {BLOCK} bytes are there").into()
+            );
+        }
+        let head = header::parse(&block, &mut self.name)?;
+        self.zeros = 0;
+        self.announced = matches!(head.kind, Kind::Pax | Kind::LongName | Kind::LongLink);
+        match head.kind {
+            Kind::Pax | Kind::PaxGlobal | Kind::LongName => self.about_next(head.kind, head.size)?,
+            Kind::LongLink => self.step_over(head.size)?,
+            Kind::Empty => self.next.clear(),
+            Kind::File | Kind::Sparse | Kind::Other => {
+                let said = std::mem::take(&mut self.next);
+                if let Some(path) = said.path.or_else(|| self.global.path.clone()) {
+                    self.name = path;
+                }
+                let size = said.size.or(self.global.size).unwrap_or(head.size);
+                if head.kind == Kind::Sparse || said.sparse {
+                    let name = self.name.escape_ascii();
+                    return Err(
+                        format!("member `{name}` is a sparse file; pack it again without holes").into()
+                    );
+                }
+                let parts = names::split(&self.name).filter(|_| !names::is_note(&self.name));
+                match parts.filter(|_| head.kind == Kind::File) {
+                    Some((key, _)) => {
+                        return Ok(Some(Found::Member(Member { at, key: key.len(), size })));
+                    }
+                    None => self.step_over(size)?,
+                }
+            }
+        }
+        Ok(Some(Found::Nothing))
+    }
+
+    /// Takes in a member that only speaks about others.
+    fn about_next(&mut self, kind: Kind, size: u64) -> Result<(), Halt> {
+        if size > LONGEST {
+            return Err(format!("a name of {size} bytes is not believable").into());
+        }
+        let mut bytes = vec![0; size as usize];
+        let got = self.tape.fill(&mut bytes)?;
+        self.padding(size, got)?;
+        match kind {
+            Kind::Pax => self.next.read(&bytes)?,
+            Kind::PaxGlobal => self.global.read(&bytes)?,
+            _ => {
+                let end = memchr::memchr(0, &bytes).unwrap_or(bytes.len());
+                bytes.truncate(end);
+                self.next.path = Some(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out the data of a member.
+    fn step_over(&mut self, size: u64) -> Result<(), Halt> {
+        let padded = size.checked_next_multiple_of(BLOCK).ok_or_else(|| self.cut_off(size, 0))?;
+        let got = self.tape.pass(padded)?;
+        if got < padded { Err(self.cut_off(size, got).into()) } else { Ok(()) }
+    }
+
+    /// The data of the member at hand; empty when only names are wanted.
+    fn data(&mut self, size: u64, keep: Keep, row: u64) -> Result<Bytes, Halt> {
+        if size > LARGEST || row > LARGEST_ROW {
+            let name = self.name.escape_ascii();
+            let limits = "a stream takes fields of up to 2 GiB and rows of up to 4 GiB";
+            return Err(format!("member `{name}` has {size} bytes; {limits}").into());
+        }
+        if keep == Keep::Names {
+            self.step_over(size)?;
+            return Ok(Bytes::new());
+        }
+        let (got, bytes) = self.tape.take(size as usize)?;
+        self.padding(size, got)?;
+        Ok(bytes)
+    }
+
+    /// Steps over what fills up the last block of a member, all of whose data should have been read.
+    fn padding(&mut self, size: u64, got: usize) -> Result<(), Halt> {
+        let padding = size.next_multiple_of(BLOCK) - size;
+        let whole = got as u64 == size && self.tape.pass(padding)? == padding;
+        if whole { Ok(()) } else { Err(self.cut_off(size, got as u64).into()) }
+    }
+
+    fn fault(&self, offset: u64, mut what: String) -> Error {
+        if let Some(packing) = self.packing {
+            what.push_str(&format!(" (counted in the tar inside the {} data)", packing.name()));
+        }
+        Error::Format { shard: self.tape.shard.to_string(), offset, what }
+    }
+
+    fn cut_off(&self, size: u64, left: u64) -> String {
+        let name = self.name.escape_ascii();
+        format!(
+            "the archive is cut off inside member `{name}`: it has {size} bytes and padding, {left} are left"
+        )
+    }
+}

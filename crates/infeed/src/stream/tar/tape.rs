@@ -1,0 +1,96 @@
+//! The bytes of a tar, in order.
+
+use crate::{store::Pool, stream::compress::lift};
+use infeed_core::{Bytes, Result};
+use std::{
+    io::{BufRead, BufReader, ErrorKind, Read},
+    sync::Arc,
+};
+
+/// Up to this size memory is taken at once; beyond, only as the data comes, because a header can claim anything.
+const TRUSTED: usize = 64 << 20;
+/// Below this a buffer of its own is quicker than one of the pool.
+const SMALL: usize = 4 << 10;
+/// Enough for headers and small members; the data of large ones goes past the buffer.
+const BUFFER: usize = 64 << 10;
+
+/// A reader that knows where it is and whom to blame.
+pub(super) struct Tape<R> {
+    pub(super) shard: Arc<str>,
+    read: BufReader<R>,
+    pool: Arc<Pool>,
+    at: u64,
+}
+
+impl<R: Read> Tape<R> {
+    pub(super) fn new(shard: &Arc<str>, read: R, pool: &Arc<Pool>) -> Self {
+        let read = BufReader::with_capacity(BUFFER, read);
+        Tape { shard: Arc::clone(shard), read, pool: Arc::clone(pool), at: 0 }
+    }
+
+    /// Where the next byte lies.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The next bytes, in memory of their own, and how many of them were there.
+    pub(super) fn take(&mut self, size: usize) -> Result<(usize, Bytes)> {
+        if size > TRUSTED {
+            return self.grow(size);
+        }
+        if size < SMALL {
+            let mut bytes = vec![0; size];
+            return Ok((self.fill(&mut bytes)?, bytes.into()));
+        }
+        let mut buffer = self.pool.take(size);
+        Ok((self.fill(&mut buffer)?, buffer.freeze()))
+    }
+
+    /// Reads into memory that grows with what is really there.
+    fn grow(&mut self, size: usize) -> Result<(usize, Bytes)> {
+        let (mut bytes, mut filled) = (Vec::new(), 0);
+        while filled < size {
+            let room = (filled * 2).clamp(TRUSTED, size);
+            bytes.resize(room, 0);
+            filled += self.fill(&mut bytes[filled..])?;
+            if filled < room {
+                break;
+            }
+        }
+        Ok((filled, bytes.into()))
+    }
+
+    /// Fills `out`, or as much of it as there is data.
+    pub(super) fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read.read(&mut out[filled..]) {
+                Ok(0) => break,
+                Ok(got) => filled += got,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(lift(&self.shard, e)),
+            }
+        }
+        self.at += filled as u64;
+        Ok(filled)
+    }
+
+    /// Steps over bytes; gives how many there were.
+    pub(super) fn pass(&mut self, bytes: u64) -> Result<u64> {
+        let mut passed = 0;
+        while passed < bytes {
+            let got = match self.read.fill_buf() {
+                Ok(piece) => (piece.len() as u64).min(bytes - passed),
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Err(e) => return Err(lift(&self.shard, e)),
+            };
+            if got == 0 {
+                break;
+            }
+            self.read.consume(got as usize);
+            passed += got;
+        }
+        self.at += passed;
+        Ok(passed)
+    }
+}

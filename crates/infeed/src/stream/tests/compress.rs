@@ -1,0 +1,136 @@
+use super::*;
+use infeed_core::Error;
+
+fn named(packing: Packing) -> String {
+    format!("x.tar{}", packing.suffixes()[0])
+}
+
+#[test]
+fn compressed_tars_equal_plain_ones() {
+    let tar = numbered(0..40, 3000);
+    let (wanted, end) = rows_of("x.tar", &tar);
+    end.unwrap();
+    assert_eq!(wanted.len(), 40);
+    for packing in Packing::ALL {
+        let packed = pack(packing, &tar);
+        assert_eq!(Packing::of(&packed), Some(packing));
+        let (rows, end) = rows_of(&named(packing), &packed);
+        end.unwrap();
+        assert!(rows == wanted, "{packing:?}");
+    }
+}
+
+#[test]
+fn members_behind_one_another_are_one_stream() {
+    let tar = numbered(0..20, 2000);
+    let wanted = rows_of("x.tar", &tar).0;
+    for packing in Packing::ALL {
+        let mut packed = Vec::new();
+        for piece in tar.chunks(7_777) {
+            packed.extend(pack(packing, piece));
+        }
+        for zeros in [0, 1, 5000] {
+            let padded = [packed.as_slice(), &vec![0; zeros]].concat();
+            let (rows, end) = rows_of(&named(packing), &padded);
+            end.unwrap();
+            assert!(rows == wanted, "{packing:?}");
+        }
+        // Something else behind the last member is no padding.
+        let rest = [packed.as_slice(), b"something else, and not a short one either"].concat();
+        assert!(rows_of(&named(packing), &rest).1.is_err(), "{packing:?}");
+    }
+}
+
+#[test]
+fn a_cut_is_never_a_quiet_end() {
+    // The second tar is all one value, and so has blocks of a few bytes.
+    let even = tar_of([("a.x", &[7; 300_000][..]), ("b.x", &[7; 200_000])]);
+    for tar in [numbered(0..6, 500), even] {
+        let wanted = rows_of("x.tar", &tar).0;
+        for packing in Packing::ALL {
+            let packed = pack(packing, &tar);
+            for cut in
+                (0..packed.len()).step_by((packed.len() / 300).max(1)).chain(packed.len() - 20..packed.len())
+            {
+                let (rows, end) = rows_of(&named(packing), &packed[..cut]);
+                let error = end.expect_err(&format!("{packing:?} cut at {cut} of {}", packed.len()));
+                assert!(wanted.starts_with(&rows), "{packing:?} cut at {cut}");
+                assert!(matches!(&error, Error::Format { offset, .. } if *offset <= cut as u64), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cut_between_members_shows_in_the_tar() {
+    let tar = numbered(0..6, 500);
+    for packing in Packing::ALL {
+        let packed = pack(packing, &tar[..1000]);
+        assert!(rows_of(&named(packing), &packed).1.unwrap_err().to_string().contains("cut off"));
+    }
+}
+
+#[test]
+fn changed_bytes_are_found() {
+    let tar = numbered(0..6, 500);
+    let wanted = rows_of("x.tar", &tar).0;
+    for packing in Packing::ALL {
+        let packed = pack(packing, &tar);
+        let mut found = 0;
+        for at in (0..packed.len()).step_by((packed.len() / 400).max(1)) {
+            let mut spoilt = packed.clone();
+            spoilt[at] ^= 0x41;
+            let (rows, end) = rows_of(&named(packing), &spoilt);
+            match end {
+                // Times and names in headers may be anything.
+                Ok(()) => assert!(rows == wanted, "{packing:?} changed at {at}"),
+                Err(Error::Format { .. }) => found += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert!(found > 300, "{packing:?} {found}");
+    }
+}
+
+#[test]
+fn what_is_damaged_says_so() {
+    let packed = pack(Packing::Gzip, &numbered(0..6, 500));
+    let end = packed.len();
+    let mut spoilt = packed.clone();
+    spoilt[end - 6] ^= 1;
+    let error = rows_of("x.tar.gz", &spoilt).1.unwrap_err().to_string();
+    assert!(error.starts_with("shard `x.tar.gz` is damaged at byte "), "{error}");
+    assert!(error.contains("the gzip data cannot be read beyond here"), "{error}");
+    let error = rows_of("x.tar.gz", &packed[..end - 3]).1.unwrap_err().to_string();
+    assert!(error.contains(&format!("at byte {}: the gzip data is cut off here", end - 3)), "{error}");
+    let error = rows_of("x.tar.zst", b"").1.unwrap_err().to_string();
+    assert!(error.contains("there is no zstd data"), "{error}");
+    assert!(rows_of("x.tar", b"").1.is_ok());
+}
+
+#[test]
+fn a_tar_that_looks_compressed_is_a_tar() {
+    let tar = tar_of([("BZh9.x", &b"1"[..])]);
+    assert_eq!(Packing::of(&tar), None);
+    assert_eq!(rows_of("x.tar", &tar).0[0].0, "BZh9");
+}
+
+#[test]
+fn what_needs_too_much_memory_is_refused() {
+    // A zstd frame with a window of 1 GiB, and nothing in it.
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 20 << 3, 0x01, 0x00, 0x00];
+    let error = rows_of("x.tar.zst", &frame).1.unwrap_err().to_string();
+    assert!(error.contains("memory"), "{error}");
+}
+
+/// Zeros without end, from next to nothing: only a buffer of them is ever held.
+#[test]
+fn bombs_flow_through() {
+    let zeros = vec![0; 64 << 20];
+    let tar = [tar_of([("a.x", &b"1"[..])]), zeros].concat();
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let (rows, end) = rows_of(&named(packing), &pack(packing, &tar));
+        end.unwrap();
+        assert_eq!(rows.len(), 1);
+    }
+}
