@@ -13,6 +13,7 @@ use std::path::PathBuf;
         infeed demo                          what this machine can do, in a few seconds\n  \
         infeed inspect 'train-*.tar'         what is in a data set\n  \
         infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
+        infeed verify-epoch run.toml *.json  prove that every row was given exactly once\n  \
         infeed list transforms               what there is to put into a pipeline\n  \
         infeed world                         which rank this process would be\n\n\
         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Measure how fast a recipe or a data set loads.
     Bench(BenchArgs),
+    /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
+    VerifyEpoch(VerifyEpochArgs),
     /// List formats, decoders, codecs and transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.
@@ -162,6 +165,27 @@ impl From<OnError> for infeed::OnError {
             OnError::Replace => infeed::OnError::Replace,
         }
     }
+}
+
+/// Arguments of `infeed verify-epoch`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    infeed verify-epoch train.toml ledgers/*.json\n  \
+    infeed verify-epoch train.toml rank0.json rank1.json --epoch 3\n  \
+    infeed verify-epoch train.toml ledgers/*.json --json\n\n\
+    Every rank's loader keeps a ledger of the rows that it handed out. Give those of\n\
+    all ranks; after a restart, also those that were saved with the checkpoint that\n\
+    it started from. What is missing or double is named by shard and key.\n\n\
+    Exit codes: 0 exact, 1 not exact or not readable, 2 wrong usage.")]
+pub(crate) struct VerifyEpochArgs {
+    /// The recipe that was run (.toml or .json).
+    pub(crate) recipe: String,
+    /// The ledgers of all ranks and restarts.
+    #[arg(required = true)]
+    pub(crate) ledger: Vec<String>,
+    /// The epoch to verify [default: all that the ledgers know of].
+    #[arg(long)]
+    pub(crate) epoch: Option<u64>,
 }
 
 /// Arguments of `infeed list`.

@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 mod report;
 mod table;
+mod verify_epoch;
 mod world;
 
 pub use interrupt::interrupt;
@@ -41,13 +42,13 @@ pub fn run(args: Vec<String>) -> i32 {
             output::text(&text);
             0
         }
-        Ok(Outcome::Report(report)) if json => {
-            output::json(&report.json);
-            0
-        }
-        Ok(Outcome::Report(report)) => {
-            output::text(&report.text);
-            0
+        Ok(Outcome::Report(report, code)) => {
+            if json {
+                output::json(&report.json);
+            } else {
+                output::text(&report.text);
+            }
+            code
         }
         Err(fault) => {
             output::error(&fault, json);
@@ -60,8 +61,8 @@ pub fn run(args: Vec<String>) -> i32 {
 enum Outcome {
     /// Help or version.
     Text(String),
-    /// What a subcommand found.
-    Report(Report),
+    /// What a subcommand found, and the exit code.
+    Report(Report, i32),
 }
 
 fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
@@ -80,7 +81,12 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::List(args) => list::run(&args),
+        Command::VerifyEpoch(args) => {
+            // The data may be at fault without an error: there is a whole report about it.
+            let (report, exact) = verify_epoch::run(&args)?;
+            return Ok(Outcome::Report(report, i32::from(!exact)));
+        }
         Command::World => world::run(),
     }
-    .map(Outcome::Report)
+    .map(|report| Outcome::Report(report, 0))
 }

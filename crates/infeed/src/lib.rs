@@ -48,6 +48,6 @@ pub use batch::{Batch, Column};
 pub use engine::{Checkpoint, Loader, Next, OnError, Options, Plan, Run};
 pub use order::World;
 pub use infeed_core::{Dtype, Error, Result, Value};
-pub use open::open;
+pub use open::{open, open_source};
 pub use recipe::Recipe;
 pub use trace::Stats;

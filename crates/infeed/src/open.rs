@@ -7,6 +7,7 @@ use crate::{
     read::StoreSource,
     recipe::SourceRecipe,
     store::{Found, LocalStore, find},
+    stream::{Opening, TarStream},
 };
 use infeed_core::{Error, Result, Source, Store, registry};
 use std::sync::Arc;
@@ -16,10 +17,15 @@ const WHOLE_FILES: [&str; 3] = ["folder", "files", "manifest"];
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
-    Ok(Arc::new(Plan::with(recipe, &mut |recipe| source(recipe).map(Opened::Rows))?))
+    Ok(Arc::new(Plan::with(recipe, &mut open_source)?))
 }
 
-fn source(recipe: &SourceRecipe) -> Result<Arc<dyn Source>> {
+/// Opens what one part of a recipe reads.
+pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
+    let is_stream = |path: &String| path == "-" || path.starts_with("pipe:");
+    if recipe.paths.iter().any(is_stream) {
+        return stream(recipe, recipe.paths.iter().map(|path| Opening::parse(path)).collect());
+    }
     let store = Arc::new(LocalStore::new());
     let found = find(&recipe.paths)?;
     let folders: Vec<&String> =
@@ -55,23 +61,39 @@ fn source(recipe: &SourceRecipe) -> Result<Arc<dyn Source>> {
             } else {
                 names
             };
-            return shards(store, format, &names, recipe);
+            if names.iter().any(|n| format::is_packed(n)) {
+                return stream(recipe, names.into_iter().map(Opening::File).collect());
+            }
+            return shards(store, format, &names, recipe).map(Opened::Rows);
         }
     };
-    if !matches!(what, Detected::Shards { .. })
+    if !matches!(what, Detected::Shards { .. } | Detected::Stream { .. })
         && let Some(wrong) = recipe.args.keys().next()
     {
         return Err(Error::argument(format!("image files take no argument `{wrong}`")));
     }
-    match what {
-        Detected::Shards { format, names } => shards(store, format, &names, recipe),
-        Detected::Files => Ok(Arc::new(FolderSource::files(store, &names)?)),
-        Detected::Manifest(name) => Ok(Arc::new(FolderSource::manifest(store, &name)?)),
+    let found: Arc<dyn Source> = match what {
+        Detected::Stream { names } => return stream(recipe, names.into_iter().map(Opening::File).collect()),
+        Detected::Shards { format, names } => shards(store, format, &names, recipe)?,
+        Detected::Files => Arc::new(FolderSource::files(store, &names)?),
+        Detected::Manifest(name) => Arc::new(FolderSource::manifest(store, &name)?),
         Detected::Folder => match folder {
-            Some(folder) => Ok(Arc::new(FolderSource::open(store, &folder, names)?)),
-            None => Err(Error::argument(format!("`{}` is not a folder", recipe.paths.join(", ")))),
+            Some(folder) => Arc::new(FolderSource::open(store, &folder, names)?),
+            None => return Err(Error::argument(format!("`{}` is not a folder", recipe.paths.join(", ")))),
         },
+    };
+    Ok(Opened::Rows(found))
+}
+
+/// Tars that are read from front to back.
+fn stream(recipe: &SourceRecipe, parts: Vec<Opening>) -> Result<Opened> {
+    if !matches!(recipe.format.as_str(), "auto" | "tar") {
+        return Err(Error::argument(format!("only tars can be read as a stream, not `{}`", recipe.format)));
     }
+    if recipe.args.get("lenient").is_some_and(|lenient| lenient == true) {
+        return Err(Error::argument("a stream cannot step over damage: lenient needs tars that are not compressed"));
+    }
+    Ok(Opened::Stream(Arc::new(TarStream::open(parts)?)))
 }
 
 fn unknown(name: &str) -> Error {

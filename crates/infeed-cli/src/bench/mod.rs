@@ -93,7 +93,8 @@ fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
     Ok(Arc::new(Plan::new(recipe, Arc::clone(&raw.source))?))
 }
 
-fn recipe(path: &str) -> Result<Recipe, Fault> {
+/// A recipe from a file.
+pub(crate) fn recipe(path: &str) -> Result<Recipe, Fault> {
     let text = std::fs::read_to_string(Path::new(path)).map_err(|e| Error::io("read", path, e))?;
     let read = if path.ends_with(".json") { Recipe::from_json(&text) } else { Recipe::from_toml(&text) };
     read.map_err(|e| Error::argument(format!("`{path}`: {e}")).into())

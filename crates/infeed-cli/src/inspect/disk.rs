@@ -25,6 +25,7 @@ pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
     };
     Ok(match detect(&store, folder.as_deref(), &names)? {
         Detected::Shards { format, .. } => format,
+        Detected::Stream { .. } => "tar, as a stream",
         Detected::Folder => "folder",
         Detected::Files => "files",
         Detected::Manifest(_) => "manifest",

@@ -1,5 +1,6 @@
 //! `infeed inspect`: rows, fields, sizes, and the first rows.
 
+mod beginning;
 mod disk;
 mod fields;
 
@@ -12,6 +13,7 @@ use crate::{
     report::Report,
     table::{Align, Table},
 };
+use beginning::Beginning;
 use fields::{Field, Survey};
 use infeed::{Recipe, open};
 use infeed_core::Source;
@@ -23,8 +25,18 @@ const CLASSES: usize = 8;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     let plan = open(Recipe::new(args.path.clone(), &args.format))?;
-    let source = &*plan.source;
-    let format = disk::format(&args.path, &args.format)?;
+    let beginning = match &plan.stream {
+        Some(plan) => Some(Beginning::read(plan.stream(), args.sample.max(args.rows))?),
+        None => None,
+    };
+    let source: &dyn Source = match &beginning {
+        Some(beginning) => beginning,
+        None => &*plan.source,
+    };
+    let format = match &beginning {
+        Some(_) => source.describe(),
+        None => disk::format(&args.path, &args.format)?,
+    };
     let (bytes, exact) = disk::bytes(source);
     let survey = fields::survey(source, args.sample)?;
     let rows = preview(source, args.rows);
@@ -35,7 +47,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     let mut text = format!("{}\n\n", bold(human::line(&args.path.join(" "), 100)));
     let mut facts = Table::new(&[("", Align::Left), ("", Align::Left)]);
     facts.row(["format", format.as_str()]);
-    facts.row(["rows".to_owned(), human::count(source.rows())]);
+    let more = beginning.as_ref().is_some_and(|b| b.more);
+    facts.row(["rows".to_owned(), format!("{}{}", if more { "more than " } else { "" }, human::count(source.rows()))]);
     if shards.len() > 1 {
         let (least, most) = (shards.iter().min().unwrap_or(&0), shards.iter().max().unwrap_or(&0));
         facts.row([
@@ -62,6 +75,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     let json = json!({
         "format": format,
         "rows": source.rows(),
+        "rows_exact": !more,
         "shards": shards.len(),
         "bytes": bytes,
         "bytes_exact": exact,

@@ -61,6 +61,7 @@ fn help_and_version_are_no_errors() {
         &["inspect", "-h"],
         &["bench", "--help"],
         &["list", "--help"],
+        &["verify-epoch", "--help"],
     ] {
         let output = infeed(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");

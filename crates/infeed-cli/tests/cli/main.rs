@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod verify_epoch;
 mod world;
 
 use serde_json::Value as Json;

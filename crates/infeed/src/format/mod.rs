@@ -11,7 +11,7 @@ mod detect;
 mod folder;
 pub(crate) mod tar;
 
-pub use detect::{Detected, detect};
+pub use detect::{Detected, detect, is_packed};
 pub use folder::{EXTENSIONS, FolderSource, is_image};
 pub use tar::{IndexCache, TarFormat, TarIndex};
 

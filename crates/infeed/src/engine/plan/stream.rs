@@ -32,6 +32,11 @@ pub(crate) struct BufferPlan {
 }
 
 impl StreamPlan {
+    /// The stream itself.
+    pub fn stream(&self) -> &dyn Stream {
+        &*self.stream
+    }
+
     /// A stream as it is.
     pub(super) fn new(stream: Arc<dyn Stream>) -> Self {
         StreamPlan { stream, shuffle: None, skip: 0, take: None }

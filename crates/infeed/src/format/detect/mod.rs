@@ -17,6 +17,11 @@ pub enum Detected {
         /// The shards, without other files that lay beside them.
         names: Vec<String>,
     },
+    /// Compressed tars, maybe with others among them: read from front to back.
+    Stream {
+        /// The files.
+        names: Vec<String>,
+    },
     /// A folder of images, for [`FolderSource::open`](super::FolderSource::open).
     Folder,
     /// Images one by one, for [`FolderSource::files`](super::FolderSource::files).
@@ -37,10 +42,13 @@ pub fn detect(store: &dyn Store, folder: Option<&str>, names: &[String]) -> Resu
     if folder.is_some() && images > 0 {
         return Ok(Detected::Folder);
     }
-    if let Some(packed) = files.iter().find(|n| is_packed(n)) {
-        return Err(Error::argument(format!(
-            "`{packed}` is a compressed tar: not supported yet; decompress it"
-        )));
+    if files.iter().any(|n| is_packed(n)) {
+        let streams: Vec<String> =
+            files.iter().filter(|n| is_packed(n) || ends(n, ".tar")).map(|&n| n.clone()).collect();
+        if folder.is_none() && streams.len() < files.len() {
+            return Err(unknown(folder, &files));
+        }
+        return Ok(Detected::Stream { names: streams });
     }
     if folder.is_some() || files.is_empty() {
         return Err(unknown(folder, &files));
@@ -79,7 +87,8 @@ fn ends(name: &str, extension: &str) -> bool {
         && name.as_bytes()[name.len() - extension.len()..].eq_ignore_ascii_case(extension.as_bytes())
 }
 
-fn is_packed(name: &str) -> bool {
+/// Whether a name is that of a compressed tar.
+pub fn is_packed(name: &str) -> bool {
     [".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".tar.lz4"].iter().any(|e| ends(name, e))
 }
 

@@ -192,7 +192,7 @@ impl Pass<'_> {
                 Err(Error::Format {
                     shard: self.shard.name.to_string(),
                     offset: 0,
-                    what: format!("compressed tar ({kind}): not supported yet; decompress it"),
+                    what: format!("compressed ({kind}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"),
                 })
             }
             _ => Ok(()),

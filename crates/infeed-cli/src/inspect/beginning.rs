@@ -1,0 +1,73 @@
+//! The first rows of a stream, kept: what can be shown of something that cannot be addressed.
+
+use infeed::Result;
+use infeed_core::{Passing, Record, Source, Spec, Stream};
+use std::sync::Arc;
+
+/// The first rows of a stream, as a source.
+#[derive(Debug)]
+pub(super) struct Beginning {
+    rows: Vec<Passing>,
+    count: [u64; 1],
+    spec: Spec,
+    about: String,
+    /// Whether there are more rows.
+    pub(super) more: bool,
+}
+
+impl Beginning {
+    /// Reads at most `most` rows.
+    pub(super) fn read(stream: &dyn Stream, most: u64) -> Result<Self> {
+        let spec = stream.spec().clone();
+        let fields: Vec<Arc<str>> = spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
+        let mut flow = stream.start(&(0..stream.parts()).collect::<Vec<_>>())?;
+        let mut rows = vec![];
+        while (rows.len() as u64) < most
+            && let Some(row) = flow.next(&fields)?
+        {
+            rows.push(row);
+        }
+        let more = flow.next(&[])?.is_some();
+        Ok(Beginning { count: [rows.len() as u64], rows, spec, about: stream.describe(), more })
+    }
+
+    fn row(&self, row: u64) -> Option<&Passing> {
+        self.rows.get(usize::try_from(row).ok()?)
+    }
+}
+
+impl Source for Beginning {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn shard_rows(&self) -> &[u64] {
+        &self.count
+    }
+
+    fn shard_of(&self, row: u64) -> String {
+        self.row(row).map(|r| r.shard.to_string()).unwrap_or_default()
+    }
+
+    fn key(&self, row: u64) -> String {
+        self.row(row).map(|r| r.key.clone()).unwrap_or_default()
+    }
+
+    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+        0
+    }
+
+    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
+        let pick = |row: &Passing| Record {
+            fields: fields
+                .iter()
+                .map(|f| self.spec.position(f).and_then(|at| row.record.fields.get(at)).cloned().unwrap_or_default())
+                .collect(),
+        };
+        Ok(rows.iter().filter_map(|row| self.row(*row)).map(pick).collect())
+    }
+
+    fn describe(&self) -> String {
+        self.about.clone()
+    }
+}
