@@ -26,8 +26,8 @@ mod steps;
 pub mod world;
 
 pub use algebra::{
-    Blend, BlendLength, Concat, Fold, Interleave, Lengths, Pick, Repeat, Slice, Split, Stop, blending_indices,
-    blending_indices_into, fraction, normalized,
+    Blend, BlendLength, Concat, Fold, Interleave, Lengths, Pick, Repeat, Slice, Split, Stop,
+    blending_indices, blending_indices_into, fraction, normalized,
 };
 pub use global::Global;
 pub use ledger::{Delivery, Ledger, Why};

@@ -53,7 +53,8 @@ fn fields(item: &Bound<'_, PyAny>) -> PyResult<Vec<(Arc<str>, Value)>> {
     item.try_iter()?
         .map(|field| {
             let field = field?.cast_into::<PyTuple>()?;
-            let (name, kind): (String, String) = (field.get_item(0)?.extract()?, field.get_item(1)?.extract()?);
+            let (name, kind): (String, String) =
+                (field.get_item(0)?.extract()?, field.get_item(1)?.extract()?);
             let content = field.get_item(3)?;
             let value = match kind.as_str() {
                 "text" => Value::Text(content.extract::<String>()?.into()),

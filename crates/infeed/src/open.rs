@@ -91,7 +91,9 @@ fn stream(recipe: &SourceRecipe, parts: Vec<Opening>) -> Result<Opened> {
         return Err(Error::argument(format!("only tars can be read as a stream, not `{}`", recipe.format)));
     }
     if recipe.args.get("lenient").is_some_and(|lenient| lenient == true) {
-        return Err(Error::argument("a stream cannot step over damage: lenient needs tars that are not compressed"));
+        return Err(Error::argument(
+            "a stream cannot step over damage: lenient needs tars that are not compressed",
+        ));
     }
     Ok(Opened::Stream(Arc::new(TarStream::open(parts)?)))
 }

@@ -61,7 +61,13 @@ impl Source for Beginning {
         let pick = |row: &Passing| Record {
             fields: fields
                 .iter()
-                .map(|f| self.spec.position(f).and_then(|at| row.record.fields.get(at)).cloned().unwrap_or_default())
+                .map(|f| {
+                    self.spec
+                        .position(f)
+                        .and_then(|at| row.record.fields.get(at))
+                        .cloned()
+                        .unwrap_or_default()
+                })
                 .collect(),
         };
         Ok(rows.iter().filter_map(|row| self.row(*row)).map(pick).collect())

@@ -48,7 +48,10 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     let mut facts = Table::new(&[("", Align::Left), ("", Align::Left)]);
     facts.row(["format", format.as_str()]);
     let more = beginning.as_ref().is_some_and(|b| b.more);
-    facts.row(["rows".to_owned(), format!("{}{}", if more { "more than " } else { "" }, human::count(source.rows()))]);
+    facts.row([
+        "rows".to_owned(),
+        format!("{}{}", if more { "more than " } else { "" }, human::count(source.rows())),
+    ]);
     if shards.len() > 1 {
         let (least, most) = (shards.iter().min().unwrap_or(&0), shards.iter().max().unwrap_or(&0));
         facts.row([

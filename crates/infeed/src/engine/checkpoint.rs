@@ -50,7 +50,10 @@ impl Checkpoint {
     pub(super) fn position(&self, plan: &Plan, strict: bool) -> Result<Position> {
         if self.version > VERSION {
             return Err(Error::State {
-                what: format!("it was written by a newer infeed (version {}, this one reads {VERSION})", self.version),
+                what: format!(
+                    "it was written by a newer infeed (version {}, this one reads {VERSION})",
+                    self.version
+                ),
             });
         }
         if let Some(what) = self.identity.difference(plan.identity(), strict) {
@@ -58,7 +61,10 @@ impl Checkpoint {
         }
         if self.place > self.identity.places {
             return Err(Error::State {
-                what: format!("its place {} lies beyond the {} places of an epoch", self.place, self.identity.places),
+                what: format!(
+                    "its place {} lies beyond the {} places of an epoch",
+                    self.place, self.identity.places
+                ),
             });
         }
         let cursor = Cursor { epoch: self.data_epoch, place: self.place };
@@ -72,6 +78,7 @@ impl Checkpoint {
 
     /// From JSON.
     pub fn from_json(text: &str) -> Result<Self> {
-        serde_json::from_str(text).map_err(|e| Error::State { what: format!("it is not a state of a loader: {e}") })
+        serde_json::from_str(text)
+            .map_err(|e| Error::State { what: format!("it is not a state of a loader: {e}") })
     }
 }

@@ -64,7 +64,8 @@ impl Course {
             None => self.start,
             Some(last) => {
                 let (epoch, steps, step) = self.find(last);
-                let end = if step + 1 == steps.count() { steps.places } else { steps.global_places(step).end };
+                let end =
+                    if step + 1 == steps.count() { steps.places } else { steps.global_places(step).end };
                 Cursor { epoch, place: end }
             }
         }

@@ -152,10 +152,11 @@ impl Pull {
                 self.ahead = self.draw()?;
             }
         }
-        let over = self.ahead.is_none() && (seen >= left || seen < self.global || {
-            self.ahead = self.draw()?;
-            self.ahead.is_none()
-        });
+        let over = self.ahead.is_none()
+            && (seen >= left || seen < self.global || {
+                self.ahead = self.draw()?;
+                self.ahead.is_none()
+            });
         let epoch = self.at.epoch;
         self.at.place += seen;
         if from == 0 && seen == 0 {
@@ -179,7 +180,15 @@ impl Pull {
             self.at = Cursor { epoch: epoch + 1, place: 0 };
         }
         let ends_epoch = over;
-        Ok(Flight { ends_epoch, after, pads, global: from..from + seen, ..flight(number, epoch, mine) })
+        let is_end = mine.is_empty();
+        Ok(Flight {
+            ends_epoch,
+            is_end,
+            after,
+            pads,
+            global: from..from + seen,
+            ..flight(number, epoch, mine)
+        })
     }
 }
 

@@ -77,7 +77,9 @@ impl Options {
             return Err(Error::argument("steps_per_epoch must be at least 1"));
         }
         if self.endless && self.steps_per_epoch.is_some() {
-            return Err(Error::argument("endless and steps_per_epoch contradict each other: give one of them"));
+            return Err(Error::argument(
+                "endless and steps_per_epoch contradict each other: give one of them",
+            ));
         }
         Ok(())
     }

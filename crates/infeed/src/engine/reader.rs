@@ -69,7 +69,7 @@ pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>
                 let error = Error::Internal { what: "a stream panicked".to_owned() };
                 Flight { number, ..Flight::failed(error) }
             });
-            if flight.is_end() {
+            if flight.is_end {
                 flight.done = Some(Ok(Batch::empty()));
             } else if flight.done.is_some() {
                 // After an error a stream cannot go on.
@@ -167,7 +167,13 @@ fn plan_flight(shared: &Shared, course: &Course, number: u64) -> Flight {
                 piece.rows.push(rows[at]);
                 piece.bytes += bytes;
             }
-            _ => unread.push_back(Piece { flight: number, epoch, places: vec![at], rows: vec![rows[at]], bytes }),
+            _ => unread.push_back(Piece {
+                flight: number,
+                epoch,
+                places: vec![at],
+                rows: vec![rows[at]],
+                bytes,
+            }),
         }
     }
     Flight {

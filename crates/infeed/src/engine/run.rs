@@ -116,7 +116,8 @@ impl Engine {
             more_to_do: Condvar::new(),
             batch_done: Condvar::new(),
         });
-        let mut engine = Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
+        let mut engine =
+            Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
         if limit > 0 {
             for i in 0..settled.io_threads {
                 engine.spawn(format!("infeed-io-{i}"), read_pieces)?;
@@ -286,9 +287,23 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(engine: Engine, at: Position, left: Option<u64>, next: Position, home: Arc<Home>) -> Self {
+    pub(super) fn new(
+        engine: Engine,
+        at: Position,
+        left: Option<u64>,
+        next: Position,
+        home: Arc<Home>,
+    ) -> Self {
         engine.shared.lock().began = Instant::now();
-        Run { engine: Some(engine), home, at, left, next, process: std::process::id(), left_at: Instant::now() }
+        Run {
+            engine: Some(engine),
+            home,
+            at,
+            left,
+            next,
+            process: std::process::id(),
+            left_at: Instant::now(),
+        }
     }
 
     /// The next batch, in order. Waits at most `patience`.
@@ -318,14 +333,17 @@ impl Run {
                 return Err(error);
             }
         };
-        if flight.is_end() {
+        if flight.is_end {
             if self.left.is_none() {
                 self.left = Some(0);
             }
             // A consumer that counts steps goes on with the next epoch.
             return self.next(patience);
         }
-        let batch = match flight.done.unwrap_or_else(|| Err(Error::Internal { what: "an empty flight".to_owned() })) {
+        let batch = match flight
+            .done
+            .unwrap_or_else(|| Err(Error::Internal { what: "an empty flight".to_owned() }))
+        {
             Ok(batch) => batch,
             Err(error) => {
                 self.close();
@@ -374,4 +392,3 @@ impl Run {
         self.engine = None;
     }
 }
-

@@ -84,7 +84,9 @@ impl Maker<'_> {
                             Some((value, done)) => (value, done, false),
                             None => (Value::Missing, 0, true),
                         };
-                        let value = self.advance(*column, value, from, *transforms, fresh).map_err(|e| e.in_field(name))?;
+                        let value = self
+                            .advance(*column, value, from, *transforms, fresh)
+                            .map_err(|e| e.in_field(name))?;
                         let scalar = scalar(&value, part.as_deref()).map_err(|e| e.in_field(name))?;
                         begun[*column] = Some((value, (*transforms).max(from)));
                         scalar
@@ -137,7 +139,8 @@ fn number(dtype: Dtype, data: &[u8]) -> Result<Scalar<'static>> {
     macro_rules! read {
         ($t:ty) => {
             <$t>::from_ne_bytes(
-                data.try_into().map_err(|_| Error::sample("a filter compares single numbers, and this is an array"))?,
+                data.try_into()
+                    .map_err(|_| Error::sample("a filter compares single numbers, and this is an array"))?,
             )
         };
     }
@@ -163,7 +166,8 @@ fn number(dtype: Dtype, data: &[u8]) -> Result<Scalar<'static>> {
 
 /// A part of a JSON value: `a.b.0`.
 fn json(text: &str, part: Option<&str>) -> Result<Scalar<'static>> {
-    let whole: serde_json::Value = serde_json::from_str(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
+    let whole: serde_json::Value =
+        serde_json::from_str(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
     let mut found = Some(&whole);
     for step in part.into_iter().flat_map(|p| p.split('.')) {
         found = found.and_then(|v| match v {
@@ -178,6 +182,8 @@ fn json(text: &str, part: Option<&str>) -> Result<Scalar<'static>> {
         Some(serde_json::Value::Number(n)) => {
             n.as_i64().map_or_else(|| Scalar::Float(n.as_f64().unwrap_or(f64::NAN)), Scalar::Int)
         }
-        Some(_) => return Err(Error::sample("a filter cannot compare a list or an object: name a part of it")),
+        Some(_) => {
+            return Err(Error::sample("a filter cannot compare a list or an object: name a part of it"));
+        }
     })
 }

@@ -40,6 +40,8 @@ pub(super) struct Flight {
     pub(super) after: Cursor,
     /// Whether the epoch ends with it.
     pub(super) ends_epoch: bool,
+    /// Whether it only says that the epoch is over: a stream ended and nothing was left for a batch.
+    pub(super) is_end: bool,
     /// Shard and key of each row, where nobody can look them up.
     pub(super) names: Option<Arc<[(Arc<str>, String)]>>,
     /// Its rows, in order.
@@ -199,6 +201,7 @@ impl Flight {
             pads: 0,
             after: Cursor::default(),
             ends_epoch: false,
+            is_end: false,
             names: None,
             rows: vec![],
             unread: VecDeque::new(),
@@ -209,10 +212,5 @@ impl Flight {
             error: None,
             done: None,
         }
-    }
-
-    /// Whether it only says that the epoch is over.
-    pub(super) fn is_end(&self) -> bool {
-        self.ends_epoch && self.rows.is_empty()
     }
 }

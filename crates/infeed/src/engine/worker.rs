@@ -117,11 +117,14 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
         return;
     }
     let (filling, error) = (flight.filling.take(), flight.error.take());
-    let (fates, rows, pads) = (std::mem::take(&mut flight.fates), std::mem::take(&mut flight.rows), flight.pads);
+    let (fates, rows, pads) =
+        (std::mem::take(&mut flight.fates), std::mem::take(&mut flight.rows), flight.pads);
     drop(state);
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
-        (None, Some(filling)) => filling.finish(&shared.plan.spec, &fates, rows, pads).map(|batch| Batch { names, ..batch }),
+        (None, Some(filling)) => {
+            filling.finish(&shared.plan.spec, &fates, rows, pads).map(|batch| Batch { names, ..batch })
+        }
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
     let mut state = shared.lock();
@@ -170,8 +173,10 @@ fn sample(
             Err(e) => shared.trace.bad.record(epoch, other, &e, shared.error_limit)?,
         }
     }
-    Err(Error::sample(format!("no replacement found: {TRIES} other rows would not do; the first error: {error}"))
-        .at(place_of(shared, row, name)))
+    Err(Error::sample(format!(
+        "no replacement found: {TRIES} other rows would not do; the first error: {error}"
+    ))
+    .at(place_of(shared, row, name)))
 }
 
 /// Whether the sample was made; `false` when a filter left it out.

@@ -28,7 +28,9 @@ impl Joined {
                         let before = &spec.fields[at].1;
                         return Err(Error::plan(
                             "join",
-                            format!("the field `{name}` is {before} in the parts before, but {field} in part {number}"),
+                            format!(
+                                "the field `{name}` is {before} in the parts before, but {field} in part {number}"
+                            ),
                         ));
                     }
                 }
@@ -93,10 +95,13 @@ impl Source for Joined {
         let mut out = vec![Record::default(); rows.len()];
         self.by_source(rows, |source, local, places| {
             let has: Vec<bool> = fields.iter().map(|f| source.spec().position(f).is_some()).collect();
-            let asked: Vec<Arc<str>> = fields.iter().zip(&has).filter(|(_, has)| **has).map(|(f, _)| Arc::clone(f)).collect();
+            let asked: Vec<Arc<str>> =
+                fields.iter().zip(&has).filter(|(_, has)| **has).map(|(f, _)| Arc::clone(f)).collect();
             for (place, record) in places.iter().zip(source.fetch(local, &asked)?) {
                 let mut found = record.fields.into_iter();
-                let fields = has.iter().map(|has| if *has { found.next().unwrap_or_default() } else { Value::Missing });
+                let fields = has
+                    .iter()
+                    .map(|has| if *has { found.next().unwrap_or_default() } else { Value::Missing });
                 out[*place] = Record { fields: fields.collect() };
             }
             Ok(())

@@ -53,8 +53,9 @@ impl Reals {
 }
 
 fn unpack<T>(text: &str, number: fn([u8; 8]) -> T) -> Result<Vec<T>> {
-    let bytes =
-        STANDARD.decode(text).map_err(|e| Error::argument(format!("recipe: a packed list is not base64: {e}")))?;
+    let bytes = STANDARD
+        .decode(text)
+        .map_err(|e| Error::argument(format!("recipe: a packed list is not base64: {e}")))?;
     let (eights, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
         return Err(Error::argument("recipe: a packed list is cut off: it is not a whole number of 8 bytes"));

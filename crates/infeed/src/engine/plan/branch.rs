@@ -42,7 +42,13 @@ impl Branch {
 
     /// Keeps these fields.
     pub(super) fn select(&mut self, names: &[String]) {
-        let mut keep = self.spec.fields.iter().map(|(n, _)| names.iter().any(|k| **k == **n)).collect::<Vec<_>>().into_iter();
+        let mut keep = self
+            .spec
+            .fields
+            .iter()
+            .map(|(n, _)| names.iter().any(|k| **k == **n))
+            .collect::<Vec<_>>()
+            .into_iter();
         self.chains.retain(|_| keep.next().unwrap_or(false));
         self.spec.fields.retain(|(n, _)| names.iter().any(|k| **k == **n));
     }
@@ -58,10 +64,19 @@ impl Branch {
         Ok(())
     }
 
-    pub(super) fn map(&mut self, name: &str, on: &[String], args: &Map<String, Json>, stage: u64) -> Result<()> {
-        let made: Arc<dyn Transform> = Arc::from(registry::find(transform::ENTRIES, name, "transform")?.make(args)?);
+    pub(super) fn map(
+        &mut self,
+        name: &str,
+        on: &[String],
+        args: &Map<String, Json>,
+        stage: u64,
+    ) -> Result<()> {
+        let made: Arc<dyn Transform> =
+            Arc::from(registry::find(transform::ENTRIES, name, "transform")?.make(args)?);
         let fields: Vec<usize> = if on.is_empty() {
-            (0..self.spec.fields.len()).filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_))).collect()
+            (0..self.spec.fields.len())
+                .filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_)))
+                .collect()
         } else {
             on.iter().map(|f| self.spec.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };

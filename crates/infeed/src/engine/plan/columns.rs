@@ -135,7 +135,8 @@ pub(super) fn lengths_by_row(
     stage: &str,
 ) -> Result<Arc<[u32]>> {
     let small = |n: i64| {
-        u32::try_from(n).map_err(|_| Error::plan(stage, format!("lengths must be 0 to {}, got {n}", u32::MAX)))
+        u32::try_from(n)
+            .map_err(|_| Error::plan(stage, format!("lengths must be 0 to {}, got {n}", u32::MAX)))
     };
     let list = match column {
         Column::Named(name) => return leaves.numbers(name, stage)?.into_iter().map(small).collect(),
@@ -184,7 +185,12 @@ fn scan(source: &Arc<dyn Source>, name: &str, stage: &str) -> Result<Vec<i64>> {
                 record.fields.first().and_then(whole).ok_or_else(|| {
                     let what = record.fields.first().map_or("nothing", Value::what);
                     let shard = source.shard_of(*row);
-                    Error::plan(stage, format!("shard `{shard}`, row {row}: the field `{name}` is not a whole number ({what})"))
+                    Error::plan(
+                        stage,
+                        format!(
+                            "shard `{shard}`, row {row}: the field `{name}` is not a whole number ({what})"
+                        ),
+                    )
                 })
             });
             out.push((start, numbers.collect::<Result<Vec<_>>>()?));

@@ -1,7 +1,11 @@
 //! What the stages of a recipe have said so far.
 
 use super::{
-    BatchSize, branch::Branch, filter, leaves::Leaves, orders,
+    BatchSize,
+    branch::Branch,
+    filter,
+    leaves::Leaves,
+    orders,
     stream::{Coming, StreamPlan},
 };
 use crate::{
@@ -81,7 +85,10 @@ impl Draft {
             Join::Blend { .. } => "blend",
         };
         if let Some(odd) = parts.iter().position(|p| p.batch.is_some() || p.tuple.is_some()) {
-            return Err(Error::plan(stage, format!("part {odd} makes batches: join first, batch afterwards")));
+            return Err(Error::plan(
+                stage,
+                format!("part {odd} makes batches: join first, batch afterwards"),
+            ));
         }
         let spec = common_spec(stage, &parts)?;
         let orders: Vec<Below> = parts.iter().map(|p| Arc::clone(&p.order)).collect();
@@ -235,7 +242,9 @@ fn common_spec(stage: &str, parts: &[Draft]) -> Result<Spec> {
         {
             return Err(Error::plan(
                 stage,
-                format!("part {number} has no field `{name}`: decode it after joining, or leave it out with select()"),
+                format!(
+                    "part {number} has no field `{name}`: decode it after joining, or leave it out with select()"
+                ),
             ));
         }
     }
@@ -245,7 +254,10 @@ fn common_spec(stage: &str, parts: &[Draft]) -> Result<Spec> {
 fn same_fields(stage: &str, a: usize, left: &Spec, b: usize, right: &Spec) -> Result<()> {
     for ((name, x), (_, y)) in left.fields.iter().zip(&right.fields) {
         if x != y {
-            return Err(Error::plan(stage, format!("the field `{name}` is {x} in part {a}, but {y} in part {b}")));
+            return Err(Error::plan(
+                stage,
+                format!("the field `{name}` is {x} in part {a}, but {y} in part {b}"),
+            ));
         }
     }
     Ok(())

@@ -34,7 +34,8 @@ impl Plan {
     }
 
     fn explain_batch(&self, out: &mut String, width: usize) {
-        let (batches, bytes) = (self.batches(), (self.sample_bytes() * self.batch.each(1) as u64) as f64 / 1e6);
+        let (batches, bytes) =
+            (self.batches(), (self.sample_bytes() * self.batch.each(1) as u64) as f64 / 1e6);
         let last = match self.last {
             Last::Short => "",
             Last::Drop => ", incomplete last batch dropped",

@@ -118,7 +118,12 @@ fn fact(branch: &Branch, name: &str) -> Result<Fact> {
 }
 
 /// Keeps the places whose rows fulfil the condition. Goes through all of them once.
-fn before_reading(below: &Arc<dyn Order>, text: &str, bound: &Bound, known: &Known) -> Result<Arc<dyn Order>> {
+fn before_reading(
+    below: &Arc<dyn Order>,
+    text: &str,
+    bound: &Bound,
+    known: &Known,
+) -> Result<Arc<dyn Order>> {
     if !below.is_fixed() {
         return Err(Error::plan(
             "filter",

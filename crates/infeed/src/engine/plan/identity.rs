@@ -60,7 +60,11 @@ impl Plan {
 impl Identity {
     /// The part of it that a ledger must agree with.
     pub fn ledger(&self) -> crate::order::ledger::Identity {
-        crate::order::ledger::Identity { hash: self.order.clone(), data: self.data.clone(), order: self.about.clone() }
+        crate::order::ledger::Identity {
+            hash: self.order.clone(),
+            data: self.data.clone(),
+            order: self.about.clone(),
+        }
     }
 
     /// What differs, in words; `None` when nothing does. Decoders and transforms count only when it is `strict`.
@@ -72,16 +76,24 @@ impl Identity {
             ));
         }
         if self.data != now.data {
-            return Some("it is of another data set: the rows per shard, the fields or the keys differ".to_owned());
+            return Some(
+                "it is of another data set: the rows per shard, the fields or the keys differ".to_owned(),
+            );
         }
         if (self.places, &self.order) != (now.places, &now.order) {
             return Some(format!("its order was `{}`, and this one is `{}`", self.about, now.about));
         }
         if self.seed != now.seed {
-            return Some(format!("the seed of its transforms was {}, and this one is {}", self.seed, now.seed));
+            return Some(format!(
+                "the seed of its transforms was {}, and this one is {}",
+                self.seed, now.seed
+            ));
         }
         if strict && self.samples != now.samples {
-            return Some("its decoders, transforms or filters were others; strict=False goes on with the new ones".to_owned());
+            return Some(
+                "its decoders, transforms or filters were others; strict=False goes on with the new ones"
+                    .to_owned(),
+            );
         }
         None
     }
@@ -116,9 +128,12 @@ fn order(order: &dyn Order) -> String {
 fn samples(recipe: &Recipe) -> String {
     fn collect<'a>(recipe: &'a Recipe, into: &mut Vec<&'a Stage>) {
         recipe.source.parts.iter().for_each(|part| collect(part, into));
-        into.extend(recipe.stages.iter().filter(|s| {
-            matches!(s, Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. })
-        }));
+        into.extend(
+            recipe
+                .stages
+                .iter()
+                .filter(|s| matches!(s, Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. })),
+        );
     }
     let mut stages = vec![];
     collect(recipe, &mut stages);

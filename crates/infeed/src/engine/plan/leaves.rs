@@ -75,7 +75,10 @@ impl Leaves {
                         Opened::Stream(stream) => {
                             return Err(Error::plan(
                                 "join",
-                                format!("{} is a stream, which cannot be joined with others", stream.describe()),
+                                format!(
+                                    "{} is a stream, which cannot be joined with others",
+                                    stream.describe()
+                                ),
                             ));
                         }
                     },

@@ -97,10 +97,7 @@ impl Plan {
     }
 
     /// Checks a recipe against the sources that `open` finds for what it reads.
-    pub fn with(
-        recipe: Recipe,
-        open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
-    ) -> Result<Self> {
+    pub fn with(recipe: Recipe, open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>) -> Result<Self> {
         let leaves = Leaves::open(&recipe, open)?;
         let mut leaf = 0;
         let draft = Draft::of(&recipe, &leaves, &mut leaf)?;
@@ -144,7 +141,9 @@ impl Plan {
         if global < size {
             return Err(Error::plan(
                 "batch",
-                format!("global_size={global} is less than the {size} ranks: every rank needs at least one sample"),
+                format!(
+                    "global_size={global} is less than the {size} ranks: every rank needs at least one sample"
+                ),
             ));
         }
         if self.last == Last::Pad && self.stream.is_some() {

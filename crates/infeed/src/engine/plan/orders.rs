@@ -6,7 +6,10 @@ use super::{
     stream::{BUFFER, INITIAL},
 };
 use crate::{
-    order::{Balanced, Below, Block, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted, fraction},
+    order::{
+        Balanced, Below, Block, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted,
+        fraction,
+    },
     recipe::{ShuffleKind, Stage},
 };
 use infeed_core::{Error, Order, Result};
@@ -22,12 +25,18 @@ pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<
         Stage::Slice { start, stop, step } => Arc::new(Slice::python(below, *start, *stop, *step)?),
         Stage::Pick { places } => {
             let all = below.places();
-            let places = places.numbers()?.into_iter().map(|place| from_python(place, all)).collect::<Result<Vec<_>>>()?;
+            let places = places
+                .numbers()?
+                .into_iter()
+                .map(|place| from_python(place, all))
+                .collect::<Result<Vec<_>>>()?;
             Arc::new(Pick::new(below, places)?)
         }
         Stage::Fraction { fraction: f } => Arc::new(fraction(below, *f)?),
         Stage::Split { lengths, index, seed } => Arc::new(Split::new(below, lengths, *index, *seed)?),
-        Stage::Fold { folds, fold, held_out, seed } => Arc::new(Fold::new(below, *folds, *fold, *held_out, *seed)?),
+        Stage::Fold { folds, fold, held_out, seed } => {
+            Arc::new(Fold::new(below, *folds, *fold, *held_out, *seed)?)
+        }
         Stage::Repeat { times } => Arc::new(Repeat::new(below, *times)?),
         Stage::Weighted { weights, length, replacement, seed } => {
             fixed(&*below, "weighted")?;
@@ -41,7 +50,10 @@ pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<
         }
         Stage::ByLength { by, window, group, seed } => {
             let group = group.or(batch.map(|b| b as u64)).ok_or_else(|| {
-                Error::plan("by_length", "needs group=, or a batch() in the same pipeline to take its size from")
+                Error::plan(
+                    "by_length",
+                    "needs group=, or a batch() in the same pipeline to take its size from",
+                )
             })?;
             let lengths = columns::lengths_by_row(by, &*below, leaves, "by_length")?;
             Arc::new(ByLength::new(below, lengths, *window, group, *seed)?)
@@ -73,7 +85,10 @@ fn shuffle(below: Below, stage: &Stage) -> Result<Below> {
     Ok(match kind {
         ShuffleKind::Auto | ShuffleKind::Global => {
             if below.places() > 1 << 48 {
-                return Err(Error::plan("shuffle", format!("{} rows are too many: 2^48 is the most", below.places())));
+                return Err(Error::plan(
+                    "shuffle",
+                    format!("{} rows are too many: 2^48 is the most", below.places()),
+                ));
             }
             Arc::new(Global::new(below, *seed))
         }

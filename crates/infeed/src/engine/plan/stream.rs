@@ -50,7 +50,10 @@ impl StreamPlan {
                 ShuffleKind::Auto | ShuffleKind::Buffer if self.shuffle.is_none() && self.untouched() => {
                     let buffer = buffer.unwrap_or(BUFFER);
                     if buffer == 0 {
-                        return Err(Error::plan("shuffle", "a buffer of 0 rows holds nothing: give at least 1"));
+                        return Err(Error::plan(
+                            "shuffle",
+                            "a buffer of 0 rows holds nothing: give at least 1",
+                        ));
                     }
                     let initial = initial.unwrap_or(INITIAL).min(buffer);
                     self.shuffle = Some(BufferPlan { seed: *seed, buffer, initial });
@@ -58,7 +61,9 @@ impl StreamPlan {
                 }
                 _ => {}
             },
-            Stage::Slice { start, stop, step: None | Some(1) } if start.unwrap_or(0) >= 0 && stop.unwrap_or(0) >= 0 => {
+            Stage::Slice { start, stop, step: None | Some(1) }
+                if start.unwrap_or(0) >= 0 && stop.unwrap_or(0) >= 0 =>
+            {
                 let (start, stop) = (start.unwrap_or(0) as u64, stop.map(|s| s as u64));
                 let before = self.take;
                 self.skip += before.map_or(start, |take| start.min(take));

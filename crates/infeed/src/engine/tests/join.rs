@@ -42,7 +42,8 @@ fn plan(recipe: &str) -> Result<Arc<Plan>> {
     let plan = Plan::with(Recipe::from_json(recipe).unwrap(), &mut |source| {
         opened += 1;
         let start = if source.paths[0] == "a" { 0 } else { 1000 };
-        Ok(Arc::new(Offset(Numbers::new(if start == 0 { 10 } else { 20 }), start)) as Arc<dyn Source>).map(Opened::Rows)
+        Ok(Arc::new(Offset(Numbers::new(if start == 0 { 10 } else { 20 }), start)) as Arc<dyn Source>)
+            .map(Opened::Rows)
     })?;
     assert!(opened <= 2, "the same files are opened once");
     Ok(Arc::new(plan))
@@ -63,10 +64,7 @@ const A: &str = r#"{"source": {"paths": ["a"]}}"#;
 const B: &str = r#"{"source": {"paths": ["b"]}}"#;
 
 fn join(how: &str, parts: &[&str], stages: &str) -> String {
-    format!(
-        r#"{{"source": {{"join": {how}, "part": [{}]}}, "stage": [{stages}]}}"#,
-        parts.join(", ")
-    )
+    format!(r#"{{"source": {{"join": {how}, "part": [{}]}}, "stage": [{stages}]}}"#, parts.join(", "))
 }
 
 #[test]
@@ -78,14 +76,16 @@ fn concat_and_interleave_and_blend() {
     let turns = all(&join(r#"{"op": "interleave", "stop": "all"}"#, &[A, B], &stages));
     assert_eq!(turns[..6], [0, 1000, 1, 1001, 2, 1002]);
     assert_eq!(turns.len(), 30);
-    let mixed = all(&join(r#"{"op": "blend", "weights": [1, 3], "length": {"exactly": 16}}"#, &[A, B], &stages));
+    let mixed =
+        all(&join(r#"{"op": "blend", "weights": [1, 3], "length": {"exactly": 16}}"#, &[A, B], &stages));
     assert_eq!(mixed.iter().filter(|n| **n < 1000).count(), 4);
     assert_eq!(mixed.iter().filter(|n| **n >= 1000).copied().collect::<Vec<_>>(), &b[..12]);
 }
 
 #[test]
 fn parts_bring_their_own_stages() {
-    let part = |path: &str, stages: &str| format!(r#"{{"source": {{"paths": ["{path}"]}}, "stage": [{stages}]}}"#);
+    let part =
+        |path: &str, stages: &str| format!(r#"{{"source": {{"paths": ["{path}"]}}, "stage": [{stages}]}}"#);
     let some = part("a", &format!(r#"{INT}, {{"op": "slice", "start": 8}}"#));
     let rest = part("b", &format!(r#"{INT}, {{"op": "slice", "stop": 2}}"#));
     // The same files again, in another part.
@@ -95,7 +95,10 @@ fn parts_bring_their_own_stages() {
     // Parts that do not fit together.
     let decoded = part("a", INT);
     let error = plan(&join(r#"{"op": "concat"}"#, &[&decoded, B], "")).unwrap_err().to_string();
-    assert!(error.contains("the field `n` is i64 in the parts before, but encoded bytes in part 1"), "{error}");
+    assert!(
+        error.contains("the field `n` is i64 in the parts before, but encoded bytes in part 1"),
+        "{error}"
+    );
     let batched = part("a", r#"{"op": "batch", "size": 2}"#);
     let error = plan(&join(r#"{"op": "concat"}"#, &[&batched, B], "")).unwrap_err().to_string();
     assert!(error.contains("part 0 makes batches"), "{error}");
@@ -105,10 +108,15 @@ fn parts_bring_their_own_stages() {
 
 #[test]
 fn filters_before_and_after_reading() {
-    let filter = |expr: &str| format!(r#"{INT}, {{"op": "filter", "expr": "{expr}"}}, {{"op": "batch", "size": 4}}"#);
+    let filter =
+        |expr: &str| format!(r#"{INT}, {{"op": "filter", "expr": "{expr}"}}, {{"op": "batch", "size": 4}}"#);
     let both = |stages: &str| join(r#"{"op": "concat"}"#, &[A, B], stages);
     // Known of the row: the length is known, and batches are full.
-    for expr in ["bytes >= 1015 or row < 2", "key in ('k0', 'k1') or bytes > 1014", "shard like '* 1000' and bytes >= 1015 or row <= 1"] {
+    for expr in [
+        "bytes >= 1015 or row < 2",
+        "key in ('k0', 'k1') or bytes > 1014",
+        "shard like '* 1000' and bytes >= 1015 or row <= 1",
+    ] {
         let found = plan(&both(&filter(expr))).unwrap();
         assert_eq!(found.order.rows(0, 0..99), [0, 1, 25, 26, 27, 28, 29], "{expr}");
     }
@@ -148,7 +156,8 @@ fn columns_that_are_read_for_balancing() {
     }
     assert_eq!(counts, BTreeMap::from([(0, 8), (1, 8)]));
     // Each row is a class of its own when its number is the label, read from the field.
-    let recipe = format!(r#"{{"source": {{"paths": ["a"]}}, "stage": [{{"op": "balance", "by": "n"}}, {INT}]}}"#);
+    let recipe =
+        format!(r#"{{"source": {{"paths": ["a"]}}, "stage": [{{"op": "balance", "by": "n"}}, {INT}]}}"#);
     let mut rows = all(&recipe);
     rows.sort_unstable();
     assert_eq!(rows, (0..10).collect::<Vec<i64>>());

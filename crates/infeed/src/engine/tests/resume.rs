@@ -208,7 +208,10 @@ fn states_that_do_not_fit_say_what_differs() {
     let cases = [
         (plan(42, &format!("{SHUFFLED} {batch}")), "42 rows in 4 shards, and this one has 41"),
         (plan(41, &format!("{} {batch}", SHUFFLED.replace('5', "6"))), "seed 6)`, and this one is"),
-        (plan(41, &format!(r#"{SHUFFLED} {{"op": "seed", "seed": 9}}, {batch}"#)), "transforms was 9, and this one is 5"),
+        (
+            plan(41, &format!(r#"{SHUFFLED} {{"op": "seed", "seed": 9}}, {batch}"#)),
+            "transforms was 9, and this one is 5",
+        ),
         (plan(41, &format!(r#"{SHUFFLED} {{"op": "slice", "stop": 40}}, {batch}"#)), "its order was"),
         (plan(41, &format!(r#"{{"op": "shuffle", "seed": 5}}, {batch}"#)), "decoders, transforms or filters"),
     ];
@@ -232,6 +235,8 @@ fn worlds_that_cannot_work_are_refused() {
     };
     assert!(fails(World { size: 0, ..World::alone() }).contains("size of 0"));
     assert!(fails(World { rank: 3, size: 3, ..World::alone() }).contains("no rank 3 in a world of size 3"));
-    assert!(fails(World::new(0, 11).unwrap()).contains("more ranks than rows: there are 10 rows for 11 ranks"));
+    assert!(
+        fails(World::new(0, 11).unwrap()).contains("more ranks than rows: there are 10 rows for 11 ranks")
+    );
     assert!(fails(World::new(0, 3).unwrap()).contains("drop_last leaves nothing"));
 }

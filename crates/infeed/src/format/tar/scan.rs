@@ -192,7 +192,9 @@ impl Pass<'_> {
                 Err(Error::Format {
                     shard: self.shard.name.to_string(),
                     offset: 0,
-                    what: format!("compressed ({kind}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"),
+                    what: format!(
+                        "compressed ({kind}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"
+                    ),
                 })
             }
             _ => Ok(()),

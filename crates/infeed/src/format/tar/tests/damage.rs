@@ -148,7 +148,12 @@ fn compressed_tars_are_named() {
         for padding in [0, 2048] {
             let bytes = [start, &vec![3; padding]].concat();
             let (_, what) = fault(&bytes);
-            assert_eq!(what, format!("compressed ({name}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"));
+            assert_eq!(
+                what,
+                format!(
+                    "compressed ({name}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"
+                )
+            );
             assert!(index_of(&bytes, true).is_err());
         }
     }
