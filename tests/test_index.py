@@ -49,6 +49,29 @@ def test_in_a_folder_and_off(tmp_path):
     assert texts(path, index="off") == ["x"] * 5
 
 
+def test_many_shards_share_a_file(tmp_path):
+    with infeed.ShardWriter(tmp_path / "c-%03d.tar", maxcount=1) as out:
+        for i in range(70):
+            out.write({"__key__": f"{i}", "txt": f"{i}"})
+    expected = [f"{i}" for i in range(70)]
+    pattern, folder = str(tmp_path / "c-*.tar"), tmp_path / "indices"
+    assert texts(pattern, index=str(folder)) == expected
+    [saved] = folder.iterdir()
+    assert saved.suffix == ".infeed-set"
+    good = saved.read_bytes()
+    for bad in [b"", b"nonsense", good[:-3], good[:40] + bytes([good[40] ^ 1]) + good[41:]]:
+        saved.write_bytes(bad)
+        assert texts(pattern, index=str(folder)) == expected
+    assert saved.read_bytes() == good
+    # One shard is changed and one is taken away.
+    with infeed.ShardWriter(tmp_path / "c-%03d.tar", maxcount=1, start=3) as out:
+        out.write({"__key__": "new", "txt": "another text"})
+    expected[3] = "another text"
+    assert texts(pattern, index=str(folder)) == expected
+    (tmp_path / "c-069.tar").unlink()
+    assert texts(pattern, index=str(folder)) == expected[:-1]
+
+
 def test_the_writer_can_save_it(tmp_path):
     with infeed.ShardWriter(tmp_path / "b-%03d.tar", maxcount=2, index=True) as out:
         for i in range(4):

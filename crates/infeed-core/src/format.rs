@@ -1,6 +1,6 @@
 //! How a shard is cut into rows.
 
-use crate::{FieldSpec, Record, Result, Shard, Store};
+use crate::{FieldSpec, Record, Result, Shard, Shards, Store, Sums};
 use bytes::Bytes;
 use std::{fmt::Debug, ops::Range, sync::Arc};
 
@@ -11,6 +11,31 @@ pub trait Format: Debug + Send + Sync {
 
     /// Finds the rows of a shard. This is the only call that may read.
     fn index(&self, store: &dyn Store, shard: &Shard) -> Result<Arc<dyn Index>>;
+
+    /// Finds the rows of many shards at once, `threads` shards at a time, for formats that have a better way than one
+    /// index for each. Nothing means that the caller asks for them one by one.
+    fn indices(&self, _: &dyn Store, _: &Shards, _threads: usize) -> Result<Option<Arc<dyn Indices>>> {
+        Ok(None)
+    }
+}
+
+/// Fields by name, as a shard has them.
+pub type Fields = Vec<(Arc<str>, FieldSpec)>;
+
+/// The rows of many shards. Shards are lent out as an [`Index`] one at a time, so that a hundred thousand of them can
+/// share a few arrays.
+pub trait Indices: Debug + Send + Sync {
+    /// How many rows each shard has.
+    fn rows(&self) -> &Sums<u64>;
+
+    /// Calls `with` once with the index of a shard, if there is a shard of that number.
+    fn lend(&self, shard: usize, with: &mut dyn FnMut(&dyn Index));
+
+    /// The lists of fields that occur, each with the first shard that has it. A list may come more than once.
+    fn fields(&self) -> Vec<(usize, Fields)>;
+
+    /// What was stepped over, with the shard it lies in.
+    fn damage(&self) -> Vec<(usize, String)>;
 }
 
 /// The rows of one shard. *Which bytes* ([`Index::ranges`]) is apart from *bytes to records* ([`Index::cut`]), so

@@ -31,7 +31,7 @@ impl Order for Sequential {
 
     fn resolve(&self, _epoch: u64, places: &mut [u64]) {
         if self.first > 0 {
-            places.iter_mut().for_each(|place| *place += self.first);
+            places.iter_mut().for_each(|place| *place = place.saturating_add(self.first));
         }
     }
 

@@ -54,12 +54,18 @@ impl Batch {
 
     /// The key of each sample.
     fn keys(&self) -> Vec<String> {
-        self.inner.rows.iter().map(|row| self.plan.source.key(*row)).collect()
+        match &self.inner.names {
+            Some(names) => names.iter().map(|(_, key)| key.clone()).collect(),
+            None => self.inner.rows.iter().map(|row| self.plan.source.key(*row)).collect(),
+        }
     }
 
     /// The shard of each sample.
     fn shards(&self) -> Vec<String> {
-        self.inner.rows.iter().map(|row| self.plan.source.shard_of(*row)).collect()
+        match &self.inner.names {
+            Some(names) => names.iter().map(|(shard, _)| shard.to_string()).collect(),
+            None => self.inner.rows.iter().map(|row| self.plan.source.shard_of(*row)).collect(),
+        }
     }
 }
 

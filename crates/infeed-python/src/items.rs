@@ -57,7 +57,7 @@ fn fields(item: &Bound<'_, PyAny>) -> PyResult<Vec<(Arc<str>, Value)>> {
                 (field.get_item(0)?.extract()?, field.get_item(1)?.extract()?);
             let content = field.get_item(3)?;
             let value = match kind.as_str() {
-                "text" => Value::Text(content.extract::<String>()?.into()),
+                "text" => Value::Text(content.extract::<String>()?),
                 kind => {
                     let bytes = content.cast::<PyBytes>()?.as_bytes().to_vec();
                     match Dtype::parse(kind) {

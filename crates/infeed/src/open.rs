@@ -9,7 +9,7 @@ use crate::{
     store::{Found, LocalStore, find},
     stream::{Opening, TarStream},
 };
-use infeed_core::{Error, Result, Source, Store, registry};
+use infeed_core::{Error, Result, Shard, Shards, Source, Store, registry};
 use std::sync::Arc;
 
 /// The names that `format` may have besides those of [`format::ENTRIES`].
@@ -117,8 +117,15 @@ fn shards(
         return Err(Error::NotFound { path, hint: format!("; there is no .{name} file in it") });
     }
     let format = registry::find(format::ENTRIES, name, "format")?.make(&recipe.args)?;
-    let shards = store.stat(names)?;
+    let shards = Shards::new(&store.stat(names)?)?;
     // Indexing is mostly waiting for the disk: more threads than CPUs.
-    let indices = format::index_all(&*format, &*store, &shards, (usable_cpus() * 2).min(32))?;
-    Ok(Arc::new(StoreSource::new(store, name, shards, indices)?))
+    let threads = (usable_cpus() * 2).min(32);
+    Ok(Arc::new(match format.indices(&*store, &shards, threads)? {
+        Some(indices) => StoreSource::over(store, name, shards, indices)?,
+        None => {
+            let shards: Vec<Shard> = (0..shards.len()).filter_map(|place| shards.get(place)).collect();
+            let indices = format::index_all(&*format, &*store, &shards, threads)?;
+            StoreSource::new(store, name, shards, indices)?
+        }
+    }))
 }

@@ -46,9 +46,12 @@ pub struct Batch {
     pub replaced: Vec<usize>,
     /// Rows that should be here and are not.
     pub left_out: Vec<(u64, Why)>,
-    /// Shard and key of each planned row, when the rows came by in a stream and nobody can look them up.
-    pub names: Option<Arc<[(Arc<str>, String)]>>,
+    /// Shard and key of each sample, when the rows came by in a stream and nobody can look them up.
+    pub names: Option<Names>,
 }
+
+/// Shard and key of rows.
+pub type Names = Arc<[(Arc<str>, String)]>;
 
 /// What became of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

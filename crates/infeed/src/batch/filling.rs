@@ -1,6 +1,6 @@
 //! A batch while it is being made.
 
-use super::{Batch, Column, Fate, Pool, lease::Open};
+use super::{Batch, Column, Fate, Names, Pool, lease::Open};
 use crate::{order::Why, recipe::Ragged};
 use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Scratch, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,9 +85,16 @@ impl Filling {
 
     /// Closes the batch. `fates` says which samples were made; the others are taken out. The last `pads` rows are there a
     /// second time.
-    pub fn finish(self, spec: &Spec, fates: &[Fate], rows: Vec<u64>, pads: usize) -> Result<Batch> {
+    pub fn finish(
+        self,
+        spec: &Spec,
+        fates: &[Fate],
+        rows: Vec<u64>,
+        pads: usize,
+        names: Option<Names>,
+    ) -> Result<Batch> {
         let real = self.samples.saturating_sub(pads);
-        let mut batch = Batch { rows, pads, ..Batch::empty() };
+        let mut batch = Batch { rows, pads, names, ..Batch::empty() };
         let mut kept: Vec<usize> = Vec::with_capacity(self.samples);
         for (at, fate) in fates.iter().enumerate() {
             let why = match fate {
@@ -112,6 +119,7 @@ impl Filling {
         if !whole {
             batch.pads = kept.iter().filter(|at| **at >= real).count();
             batch.rows = kept.iter().map(|at| batch.rows[*at]).collect();
+            batch.names = batch.names.map(|names| kept.iter().map(|at| names[*at].clone()).collect());
         }
         for ((store, layout), (name, _)) in
             self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)

@@ -5,6 +5,6 @@ mod filling;
 mod lease;
 mod slab;
 
-pub use columns::{Batch, Column, Fate};
+pub use columns::{Batch, Column, Fate, Names};
 pub use filling::{Filling, Layout, Part};
 pub use lease::{Lease, Pool};

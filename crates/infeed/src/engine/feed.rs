@@ -22,14 +22,14 @@ pub(super) enum Feed {
     /// Any step can be asked for at any time.
     Rows(Course),
     /// Steps come one after the other.
-    Stream(Mutex<Pull>),
+    Stream(Box<Mutex<Pull>>),
 }
 
 impl Feed {
     pub(super) fn new(plan: &Plan, world: &World, start: Cursor) -> Self {
         match &plan.stream {
             None => Feed::Rows(Course::new(plan, world, start)),
-            Some(stream) => Feed::Stream(Mutex::new(Pull::new(plan, stream.clone(), world, start))),
+            Some(stream) => Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start)))),
         }
     }
 

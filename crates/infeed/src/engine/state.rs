@@ -1,7 +1,7 @@
 //! What the threads of a run share. Everything here happens under one lock and takes microseconds.
 
 use super::options::Settled;
-use crate::batch::{Batch, Fate, Filling};
+use crate::batch::{Batch, Fate, Filling, Names};
 use infeed_core::{Cursor, Error, Record, Result};
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
@@ -43,7 +43,7 @@ pub(super) struct Flight {
     /// Whether it only says that the epoch is over: a stream ended and nothing was left for a batch.
     pub(super) is_end: bool,
     /// Shard and key of each row, where nobody can look them up.
-    pub(super) names: Option<Arc<[(Arc<str>, String)]>>,
+    pub(super) names: Option<Names>,
     /// Its rows, in order.
     pub(super) rows: Vec<u64>,
     /// What is not read yet.
@@ -67,7 +67,7 @@ pub(super) struct Flight {
 pub(super) struct Job {
     pub(super) ready: Option<Ready>,
     pub(super) filling: Arc<Filling>,
-    pub(super) names: Option<Arc<[(Arc<str>, String)]>>,
+    pub(super) names: Option<Names>,
 }
 
 /// The batches on their way, oldest first.

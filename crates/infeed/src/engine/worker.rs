@@ -7,7 +7,7 @@ use super::{
     sample::make,
     state::{Flight, Job, Ready},
 };
-use crate::batch::{Batch, Fate, Filling};
+use crate::batch::{Fate, Filling};
 use infeed_core::{Error, Record, Result, Rng, Scratch};
 use std::{
     sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
@@ -122,9 +122,7 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
     drop(state);
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
-        (None, Some(filling)) => {
-            filling.finish(&shared.plan.spec, &fates, rows, pads).map(|batch| Batch { names, ..batch })
-        }
+        (None, Some(filling)) => filling.finish(&shared.plan.spec, &fates, rows, pads, names),
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
     let mut state = shared.lock();

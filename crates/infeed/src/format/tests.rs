@@ -1,6 +1,6 @@
 use super::*;
 use crate::store::MemoryStore;
-use infeed_core::{FieldSpec, StoreExt, registry::find};
+use infeed_core::{Error, FieldSpec, StoreExt, registry::find};
 use serde_json::json;
 
 /// Takes any object whose name does not start with `bad`.

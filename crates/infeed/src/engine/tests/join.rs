@@ -42,8 +42,7 @@ fn plan(recipe: &str) -> Result<Arc<Plan>> {
     let plan = Plan::with(Recipe::from_json(recipe).unwrap(), &mut |source| {
         opened += 1;
         let start = if source.paths[0] == "a" { 0 } else { 1000 };
-        Ok(Arc::new(Offset(Numbers::new(if start == 0 { 10 } else { 20 }), start)) as Arc<dyn Source>)
-            .map(Opened::Rows)
+        Ok(Opened::Rows(Arc::new(Offset(Numbers::new(if start == 0 { 10 } else { 20 }), start))))
     })?;
     assert!(opened <= 2, "the same files are opened once");
     Ok(Arc::new(plan))

@@ -1,14 +1,10 @@
 //! Members to rows: adjacent members with the same key are one sample.
 
-use super::{
-    header::BLOCK,
-    index::{HUGE, TarIndex},
-    names,
-};
-use std::{collections::HashMap, sync::Arc};
+use super::{TarIndex, header::BLOCK, names, view::HUGE};
+use std::collections::HashMap;
 
 /// Collects members into a [`TarIndex`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Builder {
     index: TarIndex,
     /// Numbers of the extensions as they are spelled in the tar, so that lower-casing is done once for each.
@@ -22,11 +18,6 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    pub(super) fn new(shard: &Arc<str>) -> Self {
-        let index = TarIndex { shard: Arc::clone(shard), starts: vec![0], ..TarIndex::default() };
-        Builder { index, spelled: HashMap::new(), newest: Vec::new(), open: false, dropped: None }
-    }
-
     /// Adds a regular file; one that belongs to no sample is passed over. Says why when it cannot be added.
     pub(super) fn add(&mut self, name: &[u8], offset: u64, len: u64) -> Result<(), String> {
         if names::is_note(name) {
@@ -59,7 +50,7 @@ impl Builder {
         self.index.ids.push(id);
         self.index.lens.push(u32::try_from(len).unwrap_or(HUGE));
         if len >= u64::from(HUGE) {
-            self.index.huge.push((member, len));
+            self.index.huge.push((u64::from(member), len));
         }
         Ok(())
     }
@@ -67,7 +58,7 @@ impl Builder {
     /// Ends the row: what comes is a new one, even if its key is the same.
     pub(super) fn close(&mut self) {
         if self.open {
-            self.index.starts.push(self.index.ids.len() as u32);
+            self.index.ends.push(self.index.ids.len() as u32);
             self.open = false;
         }
     }
@@ -77,11 +68,11 @@ impl Builder {
         if self.open {
             let key = self.last_key().to_vec();
             what.push_str(&format!("; the sample `{}` is left out", key.escape_ascii()));
-            let first = self.index.starts[self.index.starts.len() - 1];
+            let first = self.index.ends.last().copied().unwrap_or(0);
             self.index.blocks.truncate(first as usize);
             self.index.lens.truncate(first as usize);
             self.index.ids.truncate(first as usize);
-            self.index.huge.retain(|(member, _)| *member < first);
+            self.index.huge.retain(|(member, _)| *member < u64::from(first));
             self.index.keys.truncate(self.index.keys.len() - key.len());
             self.index.key_ends.pop();
             // The next row gets the number of this one.
@@ -115,7 +106,7 @@ impl Builder {
         index.blocks.shrink_to_fit();
         index.lens.shrink_to_fit();
         index.ids.shrink_to_fit();
-        index.starts.shrink_to_fit();
+        index.ends.shrink_to_fit();
         index.keys.shrink_to_fit();
         index.key_ends.shrink_to_fit();
         self.index

@@ -9,7 +9,7 @@
 //!
 //! A tar has no table of contents, so one pass over its headers makes a [`TarIndex`]; after that every row is as
 //! near as any other, and shuffling needs no buffer. The pass is quick (it skips the data of large members), and its
-//! result can be [saved](IndexCache).
+//! result can be [saved](IndexCache). Many tars share the arrays of one [`TarSet`], in memory and in their file.
 //!
 //! Read: ustar, old tars, GNU long names, PAX records (also those before every member that Python writes), archives
 //! appended to one another. Not read: compressed tars, sparse files. A fault in a tar is an error with its byte
@@ -18,17 +18,24 @@
 mod build;
 pub(crate) mod header;
 mod index;
+mod many;
 pub(crate) mod names;
 pub(crate) mod pax;
 mod saved;
 mod scan;
+mod set;
+mod view;
 mod window;
 
 pub use index::TarIndex;
 pub use saved::IndexCache;
+pub use set::TarSet;
 
-use infeed_core::{Args, Entry, Format, Index, Param, Result, Shard, Store};
-use std::{sync::Arc, time::Instant};
+use infeed_core::{Args, Entry, Format, Index, Indices, Param, Result, Shard, Shards, Store};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Cuts tars into rows.
 #[derive(Debug, Clone, Default)]
@@ -42,12 +49,19 @@ pub struct TarFormat {
 impl TarFormat {
     /// The index of a shard, saved or made now.
     pub fn read_index(&self, store: &dyn Store, shard: &Shard) -> Result<TarIndex> {
+        self.find_rows(store, shard, self.cache.patience())
+    }
+
+    /// The index of a shard; one that took at least `patience` to make is saved.
+    fn find_rows(&self, store: &dyn Store, shard: &Shard, patience: Duration) -> Result<TarIndex> {
         if let Some(index) = self.cache.load(shard) {
             return Ok(index);
         }
         let start = Instant::now();
         let index = scan::scan(store, shard, self.lenient)?;
-        self.cache.save(shard, &index, start.elapsed());
+        if start.elapsed() >= patience {
+            self.cache.save(shard, &index);
+        }
         Ok(index)
     }
 }
@@ -59,6 +73,15 @@ impl Format for TarFormat {
 
     fn index(&self, store: &dyn Store, shard: &Shard) -> Result<Arc<dyn Index>> {
         Ok(Arc::new(self.read_index(store, shard)?))
+    }
+
+    fn indices(
+        &self,
+        store: &dyn Store,
+        shards: &Shards,
+        threads: usize,
+    ) -> Result<Option<Arc<dyn Indices>>> {
+        Ok(Some(Arc::new(self.read_set(store, shards, threads)?)))
     }
 }
 

@@ -1,9 +1,9 @@
 //! One pass over the headers of a tar.
 
 use super::{
+    TarIndex,
     build::Builder,
     header::{self, BLOCK, Kind},
-    index::TarIndex,
     pax::Overrides,
     window::Window,
 };
@@ -36,7 +36,7 @@ pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<Ta
     let mut pass = Pass {
         shard,
         window: Window::new(store, shard),
-        builder: Builder::new(&shard.name),
+        builder: Builder::default(),
         name: Vec::new(),
         next: Overrides::default(),
         global: Overrides::default(),

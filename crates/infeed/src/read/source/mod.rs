@@ -1,19 +1,19 @@
 //! Rows of many shards as one list of rows.
 
+mod one_by_one;
+
 use super::coalesce::{Limits, coalesce};
-use infeed_core::{Error, FieldSpec, Index, Record, Result, Shard, Source, Spec, Store};
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use infeed_core::{Error, FieldSpec, Index, Indices, Record, Result, Shard, Shards, Source, Spec, Store};
+use one_by_one::OneByOne;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// A store, its shards and where the rows lie in them.
 #[derive(Debug)]
 pub struct StoreSource {
     store: Arc<dyn Store>,
     format: String,
-    shards: Vec<Shard>,
-    indices: Vec<Arc<dyn Index>>,
-    /// The first row of each shard, and one more for the end.
-    starts: Vec<u64>,
-    rows: Vec<u64>,
+    shards: Shards,
+    indices: Arc<dyn Indices>,
     spec: Spec,
     limits: Limits,
 }
@@ -27,32 +27,27 @@ impl StoreSource {
         shards: Vec<Shard>,
         indices: Vec<Arc<dyn Index>>,
     ) -> Result<Self> {
-        if shards.len() != indices.len() {
+        Self::over(store, format, Shards::new(&shards)?, Arc::new(OneByOne::new(indices)))
+    }
+
+    /// The same with indices that share their memory, where the format has such.
+    pub fn over(
+        store: Arc<dyn Store>,
+        format: impl Into<String>,
+        shards: Shards,
+        indices: Arc<dyn Indices>,
+    ) -> Result<Self> {
+        if shards.len() != indices.rows().len() {
             return Err(Error::Internal {
-                what: format!("{} shards with {} indices", shards.len(), indices.len()),
+                what: format!("{} shards with {} indices", shards.len(), indices.rows().len()),
             });
         }
-        let rows: Vec<u64> = indices.iter().map(|index| index.rows()).collect();
-        let mut starts = vec![0];
-        starts.extend(rows.iter().scan(0, |sum, n| {
-            *sum += n;
-            Some(*sum)
-        }));
-        if starts.last() == Some(&0) {
-            let first = shards.first().map(|s| format!(" (the first is `{}`)", s.name)).unwrap_or_default();
+        if indices.rows().total() == 0 {
+            let first = shards.name(0).map(|name| format!(" (the first is `{name}`)")).unwrap_or_default();
             return Err(Error::plan("read", format!("there are no rows in {} shards{first}", shards.len())));
         }
-        let spec = union(&shards, &indices)?;
-        Ok(StoreSource {
-            store,
-            format: format.into(),
-            shards,
-            indices,
-            starts,
-            rows,
-            spec,
-            limits: Limits::default(),
-        })
+        let spec = union(&shards, &*indices)?;
+        Ok(StoreSource { store, format: format.into(), shards, indices, spec, limits: Limits::default() })
     }
 
     /// The same source with other limits of joining reads.
@@ -63,15 +58,27 @@ impl StoreSource {
     }
 
     /// The shards.
-    pub fn shards(&self) -> &[Shard] {
+    pub fn shards(&self) -> &Shards {
         &self.shards
     }
 
-    /// The shard that holds a row, and the row's number in it.
-    fn place(&self, row: u64) -> Option<(usize, u64)> {
-        // The last shard that starts at or before the row: empty shards share their start with the one after them.
-        let shard = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
-        (shard < self.shards.len()).then(|| (shard, row - self.starts[shard]))
+    /// Asks the index of a shard, which is there.
+    fn ask<T>(&self, shard: usize, what: impl FnOnce(&dyn Index) -> Result<T>) -> Result<T> {
+        let (mut what, mut answer) = (Some(what), None);
+        self.indices.lend(shard, &mut |index| answer = what.take().map(|what| what(index)));
+        answer.unwrap_or_else(|| Err(Error::Internal { what: format!("shard {shard} has no index") }))
+    }
+
+    /// Asks the index of the shard that holds a row. A row that is not there has no name and weighs nothing.
+    fn ask_row<T: Default>(&self, row: u64, what: impl FnOnce(&dyn Index, u64) -> T) -> T {
+        let place = self.indices.rows().find(row);
+        let ask = |(shard, row)| self.ask(shard, |index| Ok(what(index, row))).ok();
+        place.and_then(ask).unwrap_or_default()
+    }
+
+    fn shard(&self, shard: usize) -> Result<Shard> {
+        let lost = || Error::Internal { what: format!("there is no shard {shard}") };
+        self.shards.get(shard).ok_or_else(lost)
     }
 
     /// Splits rows by shard and calls `each` with the shard, the places of its rows in `rows`, and their numbers.
@@ -88,11 +95,11 @@ impl StoreSource {
         let mut local = Vec::new();
         let mut rest = order.as_slice();
         while let Some(first) = rest.first() {
-            let Some((shard, _)) = self.place(rows[*first]) else {
-                let total = self.starts.last().copied().unwrap_or(0);
+            let found = self.indices.rows().find(rows[*first]).map(|(shard, _)| shard);
+            let Some((shard, within)) = found.and_then(|s| Some((s, self.indices.rows().range(s)?))) else {
+                let total = self.rows();
                 return Err(Error::argument(format!("there is no row {}: there are {total}", rows[*first])));
             };
-            let within: Range<u64> = self.starts[shard]..self.starts[shard + 1];
             let (mine, others) = rest.split_at(rest.partition_point(|place| rows[*place] < within.end));
             local.clear();
             local.extend(mine.iter().map(|place| rows[*place] - within.start));
@@ -109,36 +116,35 @@ impl Source for StoreSource {
     }
 
     fn shard_rows(&self) -> &[u64] {
-        &self.rows
+        self.indices.rows().lens()
+    }
+
+    fn rows(&self) -> u64 {
+        self.indices.rows().total()
     }
 
     fn shard_of(&self, row: u64) -> String {
-        self.place(row).map(|(shard, _)| self.shards[shard].name.to_string()).unwrap_or_default()
+        self.indices.rows().find(row).and_then(|(shard, _)| self.shards.name(shard)).unwrap_or_default()
     }
 
     fn key(&self, row: u64) -> String {
-        self.place(row).map(|(shard, row)| self.indices[shard].key(row)).unwrap_or_default()
+        self.ask_row(row, |index, row| index.key(row))
     }
 
     fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
-        self.place(row).map_or(0, |(shard, row)| self.indices[shard].weight(row, fields))
+        self.ask_row(row, |index, row| index.weight(row, fields))
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
         let mut out = vec![Record::default(); rows.len()];
-        self.by_shard(rows, |shard, places, rows| {
-            let index = &self.indices[shard];
-            let plan = coalesce(&index.ranges(rows, fields)?, self.limits);
-            let read = self.store.read(&self.shards[shard], &plan.reads)?;
-            let records = index.cut(rows, fields, plan.cut(&read)?)?;
+        self.by_shard(rows, |number, places, rows| {
+            let shard = self.shard(number)?;
+            let plan = coalesce(&self.ask(number, |index| index.ranges(rows, fields))?, self.limits);
+            let read = plan.cut(&self.store.read(&shard, &plan.reads)?)?;
+            let records = self.ask(number, |index| index.cut(rows, fields, read))?;
             if records.len() != places.len() {
                 return Err(Error::Internal {
-                    what: format!(
-                        "{} rows of `{}` gave {} records",
-                        places.len(),
-                        self.shards[shard].name,
-                        records.len()
-                    ),
+                    what: format!("{} rows of `{}` gave {} records", places.len(), shard.name, records.len()),
                 });
             }
             for (place, record) in places.iter().zip(records) {
@@ -152,23 +158,31 @@ impl Source for StoreSource {
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
         // A hint: what is wrong with these rows is reported when they are fetched.
         let _ = self.by_shard(rows, |shard, _, rows| {
-            let plan = coalesce(&self.indices[shard].ranges(rows, fields)?, self.limits);
-            self.store.will_read(&self.shards[shard], &plan.reads);
+            let plan = coalesce(&self.ask(shard, |index| index.ranges(rows, fields))?, self.limits);
+            self.store.will_read(&self.shard(shard)?, &plan.reads);
             Ok(())
         });
     }
 
+    /// The bytes of every row, all fields together: the index has them.
+    fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
+        if name != "bytes" {
+            return Ok(None);
+        }
+        let fields: Vec<Arc<str>> = self.spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
+        Ok(Some((0..self.rows()).map(|row| self.weight(row, &fields) as i64).collect()))
+    }
+
     fn damage(&self) -> Vec<String> {
-        let noted = |(shard, index): (&Shard, &Arc<dyn Index>)| -> Vec<String> {
-            index.damage().iter().map(|what| format!("shard `{}`: {what}", shard.name)).collect()
-        };
-        self.shards.iter().zip(&self.indices).flat_map(noted).collect()
+        let name = |shard| self.shards.name(shard).unwrap_or_default();
+        let noted = |(shard, what)| format!("shard `{}`: {what}", name(shard));
+        self.indices.damage().into_iter().map(noted).collect()
     }
 
     fn describe(&self) -> String {
-        let rows = self.starts.last().copied().unwrap_or(0);
+        let rows = self.rows();
         let fields: Vec<&str> = self.spec.fields.iter().map(|(name, _)| &**name).collect();
-        let bytes: u64 = self.shards.iter().map(|s| s.size).sum();
+        let bytes: u64 = self.shards.sizes().iter().sum();
         format!(
             "{} of {rows} rows in {} shards ({:.2} GB); fields {}",
             self.format,
@@ -180,13 +194,14 @@ impl Source for StoreSource {
 }
 
 /// The fields of all shards, sorted by name so that the order does not depend on which shard comes first.
-fn union(shards: &[Shard], indices: &[Arc<dyn Index>]) -> Result<Spec> {
+fn union(shards: &Shards, indices: &dyn Indices) -> Result<Spec> {
     let mut seen: BTreeMap<Arc<str>, (FieldSpec, usize)> = BTreeMap::new();
-    for (shard, index) in indices.iter().enumerate() {
-        for (name, spec) in index.fields() {
+    for (shard, fields) in indices.fields() {
+        for (name, spec) in fields {
             let (first, origin) = seen.entry(Arc::clone(&name)).or_insert_with(|| (spec.clone(), shard));
             if *first != spec {
-                let (a, b) = (&shards[*origin].name, &shards[shard].name);
+                let named = |shard| shards.name(shard).unwrap_or_default();
+                let (a, b) = (named(*origin), named(shard));
                 return Err(Error::plan(
                     "read",
                     format!("the field `{name}` is {first} in shard `{a}` but {spec} in shard `{b}`"),

@@ -2,7 +2,7 @@ use super::*;
 use bytes::Bytes;
 use infeed_core::Value;
 use proptest::prelude::*;
-use std::sync::Mutex;
+use std::{ops::Range, sync::Mutex};
 
 /// A shard whose row `r` is the byte `r`, four times, as the field `x`; `y` is there in even rows only.
 #[derive(Debug)]

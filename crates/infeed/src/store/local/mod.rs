@@ -2,6 +2,7 @@
 
 mod advise;
 mod handles;
+mod look;
 mod missing;
 mod walk;
 
@@ -18,6 +19,7 @@ use std::{
     sync::Arc,
 };
 
+pub(crate) use look::look_all;
 pub(crate) use missing::missing;
 
 /// Whole files up to this size are opened, read and closed: a folder of a million images would only push the
@@ -69,15 +71,15 @@ impl Store for LocalStore {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
         let names = walk::with_prefix(prefix)?;
         // A file that vanishes between the walk and this look is no longer there to be listed.
-        let found = names.into_iter().map(|name| match stat(&name) {
+        let found = look_all(&names, |name| match stat(name) {
             Err(Error::NotFound { .. }) => Ok(None),
             other => other.map(Some),
-        });
-        found.filter_map(Result::transpose).collect()
+        })?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        names.iter().map(|name| stat(name)).collect()
+        look_all(names, stat)
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {

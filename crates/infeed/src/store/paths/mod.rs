@@ -13,9 +13,12 @@
 
 mod braces;
 
-use super::local::missing;
+use super::local::{look_all, missing};
 use infeed_core::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 pub use braces::braces;
 
@@ -26,6 +29,14 @@ pub enum Found {
     File(String),
     /// A folder that exists, without a `/` at its end unless it is the root.
     Folder(String),
+}
+
+impl Found {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        let (Found::File(name) | Found::Folder(name)) = self;
+        name
+    }
 }
 
 /// The files and folders that these forms stand for, in the order in which they were written.
@@ -50,15 +61,16 @@ pub fn find<S: AsRef<str>>(forms: &[S]) -> Result<Vec<Found>> {
 fn one(form: &str, found: &mut Vec<Found>) -> Result<()> {
     let path = home(local(form)?)?;
     if Path::new(&path).exists() {
-        return existing(&path, found);
+        found.push(existing(path)?);
+        return Ok(());
     }
-    for name in braces(&path)? {
-        if Path::new(&name).exists() {
-            existing(&name, found)?;
-        } else if name.contains(['*', '?', '[']) {
-            matching(&name, found)?;
-        } else {
-            return Err(lost(&name));
+    let names = braces(&path)?;
+    let kinds = look_all(&names, |name| Ok(std::fs::metadata(name).ok().map(|data| data.is_dir())))?;
+    for (name, is_folder) in names.into_iter().zip(kinds) {
+        match is_folder {
+            Some(is_folder) => found.push(named(name, is_folder)),
+            None if name.contains(['*', '?', '[']) => matching(&name, found)?,
+            None => return Err(lost(&name)),
         }
     }
     Ok(())
@@ -103,46 +115,95 @@ fn home(path: &str) -> Result<String> {
     }
 }
 
-fn existing(name: &str, found: &mut Vec<Found>) -> Result<()> {
-    let data = std::fs::metadata(name).map_err(|e| Error::io("look at", name, e))?;
-    found.push(if data.is_dir() {
-        let bare = name.trim_end_matches('/');
-        Found::Folder(if bare.is_empty() { "/" } else { bare }.to_owned())
-    } else {
-        Found::File(name.to_owned())
-    });
-    Ok(())
+fn existing(name: String) -> Result<Found> {
+    let data = std::fs::metadata(&name).map_err(|e| Error::io("look at", &name, e))?;
+    Ok(named(name, data.is_dir()))
+}
+
+fn named(name: String, is_folder: bool) -> Found {
+    if !is_folder {
+        return Found::File(name);
+    }
+    let bare = name.trim_end_matches('/');
+    Found::Folder(if bare.is_empty() { "/" } else { bare }.to_owned())
 }
 
 /// Adds what a pattern matches, sorted.
 fn matching(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
-    let paths = glob::glob(pattern).map_err(|e| {
+    let wrong = |e: glob::PatternError| {
         Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos))
-    })?;
+    };
+    if let Some((folder, last)) = simple(pattern) {
+        let last = glob::Pattern::new(last).map_err(wrong)?;
+        let before = found.len();
+        in_folder(folder, &last, found)?;
+        return if found.len() > before { Ok(()) } else { Err(no_match(pattern)) };
+    }
     let mut names = Vec::new();
-    for path in paths {
+    for path in glob::glob(pattern).map_err(wrong)? {
         let path: PathBuf = path.map_err(|e| {
             let name = e.path().display().to_string();
             Error::io("list", name, e.into())
         })?;
-        match path.into_os_string().into_string() {
-            Ok(name) => names.push(name),
-            Err(name) => {
-                return Err(Error::argument(format!("the name of {name:?} is not UTF-8; rename the file")));
-            }
-        }
+        names.push(path.into_os_string().into_string().map_err(not_text)?);
     }
     if names.is_empty() {
-        let parent = fixed_part(pattern);
-        let hint = if Path::new(parent).exists() {
-            format!("; no file matches, though `{parent}` exists")
-        } else {
-            format!("; no file matches: `{parent}` does not exist")
-        };
-        return Err(Error::NotFound { path: pattern.to_owned(), hint });
+        return Err(no_match(pattern));
     }
     names.sort_unstable();
-    names.iter().try_for_each(|name| existing(name, found))
+    found.extend(look_all(&names, |name| existing(name.to_owned()))?);
+    Ok(())
+}
+
+/// Folder and last part of a pattern in which only the last part matches several names: the kind of each comes with
+/// the folder's listing, and nothing need be looked at. `glob` spells some folders anew; those are left to it.
+fn simple(pattern: &str) -> Option<(&str, &str)> {
+    let (folder, last) = pattern.split_at(pattern.rfind('/')? + 1);
+    let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let bare = folder.strip_prefix('/').unwrap_or(folder);
+    let parts = bare.strip_suffix('/').unwrap_or(bare);
+    let known = !folder.contains(['*', '?', '[']) && (parts.is_empty() || parts.split('/').all(plain));
+    (known && !last.is_empty() && !last.contains("**")).then_some((folder, last))
+}
+
+/// Adds what matches in one folder, sorted.
+fn in_folder(folder: &str, pattern: &glob::Pattern, found: &mut Vec<Found>) -> Result<()> {
+    let failed = |e| Error::io("list", folder, e);
+    let entries = match std::fs::read_dir(folder) {
+        // Nothing matches where nothing is.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+        other => other.map_err(failed)?,
+    };
+    let before = found.len();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if !pattern.matches(&name.to_string_lossy()) {
+            continue;
+        }
+        let name = name.into_string().map_err(|_| not_text(entry.path().into_os_string()))?;
+        let name = format!("{folder}{name}");
+        // Links are what they lead to.
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        found.push(if is_file { Found::File(name) } else { existing(name)? });
+    }
+    found[before..].sort_unstable_by(|a, b| a.name().cmp(b.name()));
+    Ok(())
+}
+
+fn not_text(name: std::ffi::OsString) -> Error {
+    Error::argument(format!("the name of {name:?} is not UTF-8; rename the file"))
+}
+
+/// Nothing matches: says how far the path goes.
+fn no_match(pattern: &str) -> Error {
+    let parent = fixed_part(pattern);
+    let hint = if Path::new(parent).exists() {
+        format!("; no file matches, though `{parent}` exists")
+    } else {
+        format!("; no file matches: `{parent}` does not exist")
+    };
+    Error::NotFound { path: pattern.to_owned(), hint }
 }
 
 /// The folder of a pattern up to its first special character.
@@ -158,7 +219,7 @@ fn fixed_part(pattern: &str) -> &str {
 /// A path that does not exist, or one that we may not look at.
 fn lost(name: &str) -> Error {
     match std::fs::metadata(name) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Error::io("look at", name, e),
+        Err(e) if e.kind() != ErrorKind::NotFound => Error::io("look at", name, e),
         _ => missing(Path::new(name)),
     }
 }

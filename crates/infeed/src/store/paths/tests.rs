@@ -65,6 +65,39 @@ fn forms_find_files_and_folders() {
 }
 
 #[test]
+fn one_folder_is_matched_as_glob_does_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_str().unwrap();
+    for name in ["t-10.tar", "t-9.tar", ".t-0.tar", "t-1.txt", "t-é.tar"] {
+        fs::write(dir.path().join(name), b"").unwrap();
+    }
+    fs::create_dir(dir.path().join("t-folder.tar")).unwrap();
+    std::os::unix::fs::symlink("t-9.tar", dir.path().join("t-link.tar")).unwrap();
+    for pattern in ["*", "t-*.tar", "t-?.tar", "t-[0-9]*", "*.txt", "t-[!1]*"] {
+        let pattern = format!("{root}/{pattern}");
+        assert!(simple(&pattern).is_some());
+        let theirs: Vec<String> =
+            glob::glob(&pattern).unwrap().map(|p| p.unwrap().to_str().unwrap().to_owned()).collect();
+        let ours = find(&[&pattern]).unwrap();
+        let mut sorted = theirs.clone();
+        sorted.sort();
+        assert_eq!(ours.iter().map(|f| f.name().to_owned()).collect::<Vec<_>>(), sorted, "{pattern}");
+        for found in ours {
+            assert_eq!(matches!(found, Found::Folder(_)), found.name().ends_with("t-folder.tar"));
+        }
+    }
+    for left in ["*.tar", "./a/*", "a//*", "a/../*", "a*/b*", "a/**", "**/x", "a/*/"] {
+        assert_eq!(simple(left), None, "{left}");
+    }
+    let many: Vec<String> = (0..600).map(|i| format!("{root}/m-{i:03}")).collect();
+    many.iter().for_each(|name| fs::write(name, b"").unwrap());
+    let found = find(&[format!("{root}/m-{{000..599}}")]).unwrap();
+    assert_eq!(found.iter().map(|f| f.name().to_owned()).collect::<Vec<_>>(), many);
+    let error = find(&[format!("{root}/m-{{000..700}}")]).unwrap_err().to_string();
+    assert!(error.contains("m-600"), "{error}");
+}
+
+#[test]
 fn what_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().to_str().unwrap();

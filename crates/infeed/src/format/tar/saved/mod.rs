@@ -2,9 +2,13 @@
 //!
 //! A saved index names the size and the age of its shard; when either differs it is passed over and made anew. It
 //! ends with a checksum, so a torn or damaged file is passed over too. Not being able to save is no error: data sets
-//! often lie where nobody may write.
+//! often lie where nobody may write. The indices of many shards are saved together ([`sets`]).
 
 pub(super) mod codec;
+mod file;
+mod pieces;
+mod set;
+mod sets;
 
 use super::TarIndex;
 use infeed_core::{Index, Shard};
@@ -16,7 +20,7 @@ use std::{
 
 /// Saving is worth a file when making the index took longer than this: a data set of small local tars would only
 /// fill the cache folder.
-const WORTH_SAVING: Duration = Duration::from_millis(50);
+pub(super) const SLOW: Duration = Duration::from_millis(50);
 
 /// Where indices are kept between runs. Whatever the choice (except [`IndexCache::Off`]), one that lies beside its
 /// shard is used.
@@ -28,7 +32,7 @@ pub enum IndexCache {
     Auto,
     /// Nowhere, and none is looked for.
     Off,
-    /// Beside the shard, as `SHARD.infeed-index`.
+    /// Beside the shard, as `SHARD.infeed-index`; of 64 shards and more in one `.infeed-set` beside the first.
     Beside,
     /// In this folder.
     Folder(PathBuf),
@@ -48,23 +52,24 @@ impl IndexCache {
     }
 
     /// Keeps an index for the next run, where that is wanted and possible.
-    pub(super) fn save(&self, shard: &Shard, index: &TarIndex, took: Duration) {
+    pub(super) fn save(&self, shard: &Shard, index: &TarIndex) {
         // The faults of a tar are to be told in every run, so an index without the damaged parts is not kept.
         if !index.damage().is_empty() || !on_disk(shard) {
             return;
         }
         let place = match self {
-            IndexCache::Off => None,
-            IndexCache::Auto if took < WORTH_SAVING => None,
             IndexCache::Beside => Some(beside(shard)),
-            IndexCache::Auto | IndexCache::Folder(_) => {
-                self.folder().and_then(|folder| inside(&folder, shard))
-            }
+            _ => self.folder().and_then(|folder| inside(&folder, shard)),
         };
         if let (Some(place), Some(bytes)) = (place, codec::encode(index, shard)) {
             // A place where we may not write only means that the next run makes the index again.
-            let _ = write(&place, &bytes);
+            let _ = file::write(&place, |file| file.write_all(&bytes));
         }
+    }
+
+    /// How long making an index must take to be worth a file. Who says where it is to be kept gets it in any case.
+    pub(super) fn patience(&self) -> Duration {
+        if *self == IndexCache::Auto { SLOW } else { Duration::ZERO }
     }
 
     fn folder(&self) -> Option<PathBuf> {
@@ -93,28 +98,5 @@ fn beside(shard: &Shard) -> PathBuf {
 
 fn inside(folder: &Path, shard: &Shard) -> Option<PathBuf> {
     let whole = std::path::absolute(&*shard.name).ok()?;
-    Some(folder.join(format!("{:016x}.infeed-index", codec::hash(whole.to_str()?.as_bytes()))))
-}
-
-/// Writes under another name first: a reader never sees half a file, nor do two writers mix.
-fn write(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    if let Some(folder) = place.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut name = place.as_os_str().to_owned();
-    name.push(format!(".{}-{:x}.tmp", std::process::id(), serial()));
-    let draft = PathBuf::from(name);
-    let written = std::fs::File::create_new(&draft)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&draft, place));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
-}
-
-/// Tells apart the drafts of threads that save the same index.
-fn serial() -> u64 {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    Some(folder.join(format!("{:016x}.infeed-index", file::hash(whole.to_str()?.as_bytes()))))
 }

@@ -3,6 +3,7 @@
 mod damage;
 mod reading;
 mod saving;
+mod sets;
 
 use super::*;
 use bytes::Bytes;

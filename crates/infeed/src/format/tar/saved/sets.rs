@@ -1,0 +1,133 @@
+//! Where the indices of many tars are kept together.
+//!
+//! The name of the file has two parts: what the names of the tars begin with, and which names they are. The second
+//! finds the file of just these tars. When there is none, because a tar was added or taken away, a file with the same
+//! first part still knows most of them.
+
+use super::{
+    super::{set::Collector, set::TarSet},
+    IndexCache,
+    file::{self, hash, mix},
+    on_disk,
+    set::{self, Saved},
+};
+use infeed_core::{Shard, Shards};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// How a file of many indices ends.
+const ENDING: &str = ".infeed-set";
+
+/// Files with the same first part that are kept: data sets that grow would leave one behind each time.
+const KEPT: usize = 8;
+
+/// A folder that may hold the file of some tars, and the two parts of the file's name.
+struct Place {
+    folder: PathBuf,
+    like: String,
+    name: String,
+}
+
+impl IndexCache {
+    /// What is saved of these tars. Either nothing, or something that helps.
+    pub(in super::super) fn load_set(&self, shards: &Shards) -> Option<Saved> {
+        if *self == IndexCache::Off || !all_on_disk(shards) {
+            return None;
+        }
+        let places: Vec<Place> =
+            [beside(shards), self.folder().and_then(|f| inside(f, shards))].into_iter().flatten().collect();
+        let load =
+            |path: &Path| set::read(File::open(path).ok()?, shards).filter(|saved| !saved.is_useless());
+        let own = places.iter().find_map(|place| load(&place.folder.join(&place.name)));
+        own.map(Saved::own).or_else(|| {
+            // The newest file of each folder is the likeliest to know the most.
+            places.iter().find_map(|place| load(place.alike().first()?))
+        })
+    }
+
+    /// Keeps the indices of these tars for the next run, where that is wanted and possible.
+    pub(in super::super) fn save_set(&self, shards: &Shards, set: &TarSet) {
+        let place = match self {
+            IndexCache::Off => None,
+            IndexCache::Beside => beside(shards),
+            IndexCache::Auto | IndexCache::Folder(_) => self.folder().and_then(|f| inside(f, shards)),
+        };
+        let Some(place) = place.filter(|_| all_on_disk(shards)) else { return };
+        let (path, skip) = (place.folder.join(&place.name), set::folder(shards).len());
+        let written = if set.damage.is_empty() {
+            file::write(&path, |file| set::write(file, shards, skip, set))
+        } else {
+            let Some((shards, set)) = sound(shards, set) else { return };
+            file::write(&path, |file| set::write(file, &shards, skip, &set))
+        };
+        // A place where we may not write only means that the next run makes the indices again.
+        if written.is_ok() {
+            place.alike().iter().skip(KEPT).for_each(|old| drop(std::fs::remove_file(old)));
+        }
+    }
+}
+
+impl Place {
+    fn new(folder: PathBuf, root: &str, shards: &Shards) -> Self {
+        let skip = set::folder(shards).len();
+        // Numbers are what differs, and how many digits all of them share changes with their count.
+        let begin = shards.head()[skip..].trim_end_matches(|c: char| c.is_ascii_digit());
+        let root = hash(root.as_bytes());
+        let like = format!("{:016x}-", mix(root, hash(begin.as_bytes())));
+        let mut name = String::new();
+        let names = (0..shards.len()).fold(root, |state, tar| {
+            shards.name_into(tar, &mut name);
+            mix(state, hash(&name.as_bytes()[skip..]))
+        });
+        let name = format!("{like}{names:016x}{ENDING}");
+        Place { folder, like, name }
+    }
+
+    /// The files here whose names have the same first part, newest first.
+    fn alike(&self) -> Vec<PathBuf> {
+        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let fits = name.to_str().is_some_and(|n| n.starts_with(&self.like) && n.ends_with(ENDING));
+            if let Some(Ok(age)) = fits.then(|| entry.metadata().and_then(|data| data.modified())) {
+                found.push((age, entry.path()));
+            }
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+}
+
+/// Beside the first tar. Only what the names are below their common folder counts, so that the data set can be moved.
+fn beside(shards: &Shards) -> Option<Place> {
+    let first = shards.name(0)?;
+    let folder = &first[..first.rfind('/').map_or(0, |slash| slash + 1)];
+    let below = &folder[set::folder(shards).len()..];
+    Some(Place::new(Path::new(".").join(folder), below, shards))
+}
+
+/// In a folder for indices of data sets from everywhere.
+fn inside(folder: PathBuf, shards: &Shards) -> Option<Place> {
+    let common = set::folder(shards);
+    let root = std::path::absolute(if common.is_empty() { "." } else { common }).ok()?;
+    Some(Place::new(folder, root.to_str()?, shards))
+}
+
+/// Whether these are files here; the first one speaks for all.
+fn all_on_disk(shards: &Shards) -> bool {
+    (0..shards.len()).all(|tar| shards.modified(tar).is_some())
+        && shards.get(0).is_some_and(|first| on_disk(&first))
+}
+
+/// The tars without damage.
+fn sound(shards: &Shards, set: &TarSet) -> Option<(Shards, TarSet)> {
+    let hurt = |tar: &usize| set.damage.binary_search_by_key(tar, |(at, _)| *at).is_ok();
+    let kept: Vec<usize> = (0..shards.len()).filter(|tar| !hurt(tar)).collect();
+    let mut sound = Collector::new(kept.len());
+    kept.iter().filter_map(|tar| set.get(*tar)).for_each(|view| sound.push(&view));
+    let kept: Vec<Shard> = kept.iter().filter_map(|tar| shards.get(*tar)).collect();
+    (!kept.is_empty()).then_some((Shards::new(&kept).ok()?, sound.finish()))
+}

@@ -1,0 +1,147 @@
+//! Lookups in the rows of one tar, wherever its arrays lie: in a [`TarIndex`](super::TarIndex) of its own or side by
+//! side with those of other tars in a [`TarSet`](super::TarSet).
+
+use super::header::BLOCK;
+use infeed_core::{Bytes, Error, FieldSpec, Index, Record, Result, Value};
+use std::{ops::Range, sync::Arc};
+
+/// Marks a length that does not fit; the real one is in [`View::huge`].
+pub(super) const HUGE: u32 = u32::MAX;
+
+/// The arrays of one tar.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View<'a> {
+    /// Field names; the place in this list is the field's number.
+    pub(super) names: &'a [Arc<str>],
+    /// Where each row's members end.
+    pub(super) ends: &'a [u32],
+    /// Where each member's data begins, in blocks of 512 bytes.
+    pub(super) blocks: &'a [u32],
+    /// How long each member's data is.
+    pub(super) lens: &'a [u32],
+    /// Members of 4 GiB and more, with their lengths, in order.
+    pub(super) huge: &'a [(u64, u64)],
+    /// The number that `huge` gives to the first member.
+    pub(super) first: u64,
+    /// Each member's field.
+    pub(super) ids: &'a [u16],
+    /// All keys, one after the other.
+    pub(super) keys: &'a [u8],
+    /// Where each row's key ends.
+    pub(super) key_ends: &'a [u32],
+    pub(super) damage: &'a [String],
+}
+
+impl View<'_> {
+    /// What a good checksum does not say: that the arrays were written by somebody sane.
+    pub(super) fn holds_together(&self, size: u64) -> bool {
+        let members = self.ids.len();
+        self.ends.len() == self.key_ends.len()
+            && self.ends.is_sorted()
+            && self.ends.last().map_or(0, |n| *n as usize) == members
+            && (self.blocks.len(), self.lens.len()) == (members, members)
+            && self.key_ends.is_sorted()
+            && self.key_ends.last().map_or(0, |n| *n as usize) == self.keys.len()
+            && self.ids.iter().all(|id| usize::from(*id) < self.names.len())
+            && self.huge.is_sorted()
+            && (0..members).all(|m| self.range_of(m).end <= size)
+    }
+
+    /// The bytes of a member.
+    pub(super) fn range_of(&self, member: usize) -> Range<u64> {
+        let start = u64::from(self.blocks[member]) * BLOCK;
+        start..start.saturating_add(self.len_of(member))
+    }
+
+    fn len_of(&self, member: usize) -> u64 {
+        match self.lens[member] {
+            HUGE => self
+                .huge
+                .binary_search_by_key(&(self.first + member as u64), |(m, _)| *m)
+                .map_or(u64::from(HUGE), |place| self.huge[place].1),
+            len => u64::from(len),
+        }
+    }
+
+    /// What belongs to a row, of a list in which each row's part ends where `ends` says.
+    fn part(ends: &[u32], row: u64) -> Option<Range<usize>> {
+        let row = usize::try_from(row).ok()?;
+        let end = *ends.get(row)?;
+        let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+        Some(start as usize..end as usize)
+    }
+
+    /// The numbers of these fields; a field that no row has is `None`.
+    fn numbers(&self, fields: &[Arc<str>]) -> Vec<Option<u16>> {
+        fields.iter().map(|f| self.names.iter().position(|n| n == f).map(|place| place as u16)).collect()
+    }
+
+    /// Calls `each` with the member that holds each field of each row, in the order in which they were asked for.
+    fn visit(&self, rows: &[u64], fields: &[Arc<str>], mut each: impl FnMut(Option<usize>)) -> Result<()> {
+        let numbers = self.numbers(fields);
+        for row in rows {
+            let members = Self::part(self.ends, *row).ok_or_else(|| Error::Internal {
+                what: format!("row {row} was asked of a shard that has {} rows", self.rows()),
+            })?;
+            for number in &numbers {
+                let find = |number: &u16| members.clone().find(|m| self.ids[*m] == *number);
+                each(number.as_ref().and_then(find));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Index for View<'_> {
+    fn damage(&self) -> &[String] {
+        self.damage
+    }
+
+    fn rows(&self) -> u64 {
+        self.key_ends.len() as u64
+    }
+
+    fn fields(&self) -> Vec<(Arc<str>, FieldSpec)> {
+        self.names.iter().map(|name| (Arc::clone(name), FieldSpec::encoded())).collect()
+    }
+
+    fn key(&self, row: u64) -> String {
+        let key = Self::part(self.key_ends, row).map(|part| &self.keys[part]).unwrap_or_default();
+        String::from_utf8_lossy(key).into_owned()
+    }
+
+    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        let mut sum = 0;
+        // A row that is not there weighs nothing; fetching it is what fails.
+        let _ = self.visit(&[row], fields, |member| sum += member.map_or(0, |m| self.len_of(m)));
+        sum
+    }
+
+    fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>> {
+        let mut ranges = Vec::with_capacity(rows.len() * fields.len());
+        self.visit(rows, fields, |member| ranges.extend(member.map(|m| self.range_of(m))))?;
+        Ok(ranges)
+    }
+
+    fn cut(&self, rows: &[u64], fields: &[Arc<str>], bytes: Vec<Bytes>) -> Result<Vec<Record>> {
+        let mut values = Vec::with_capacity(rows.len() * fields.len());
+        let (mut bytes, mut short) = (bytes.into_iter(), false);
+        self.visit(rows, fields, |member| {
+            values.push(match member.map(|_| bytes.next()) {
+                None => Value::Missing,
+                Some(Some(piece)) => Value::Bytes(piece),
+                Some(None) => {
+                    short = true;
+                    Value::Missing
+                }
+            });
+        })?;
+        if short || bytes.next().is_some() {
+            return Err(Error::Internal {
+                what: format!("the pieces for {} rows do not match the shard's ranges", rows.len()),
+            });
+        }
+        let mut values = values.into_iter();
+        Ok(rows.iter().map(|_| Record { fields: values.by_ref().take(fields.len()).collect() }).collect())
+    }
+}
