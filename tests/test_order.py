@@ -60,7 +60,7 @@ def test_quality_tells_windows_apart(tmp_path):
     windows = [base.shuffle(window=w).batch(16).quality() for w in (1, 4, 16)]
     best = base.shuffle().batch(16).quality()
     spreads = [q["spread"] for q in windows]
-    assert spreads == sorted(spreads) and spreads[0] < 0.5 < best["spread"]
+    assert spreads == sorted(spreads) and spreads[0] < 0.7 < best["spread"]
     assert data.quality()["spread"] < 0.2
     assert windows[0]["blocks_per_batch"] < windows[1]["blocks_per_batch"] < best["blocks_per_batch"]
     assert "global shuffle" in str(best)
@@ -122,7 +122,7 @@ def test_concat_interleave_and_sources_apart(shards, tmp_path):
     assert batch["__key__"] == ["s00049", "s00000", "s00001"]
     assert batch["__url__"][0] != batch["__url__"][1]
     turns = rows(infeed.interleave([a, b], run=2))
-    assert turns[:8] == [0, 1, 50, 51, 2, 3, 52, 53] and len(turns) == 20
+    assert turns[:8] == [0, 1, 50, 51, 2, 3, 52, 53] and len(turns) == 22, "the others wait for nobody"
     assert sorted(rows(infeed.interleave([a, b], stop="all"))) == list(range(60))
     # Parts of the same files are the same rows.
     assert rows(infeed.concat([a.take(2), a.skip(48)])) == [0, 1, 48, 49]
@@ -280,11 +280,11 @@ def test_padding_is_marked_and_shapes_stay(shards):
     [
         (lambda d: infeed.blend([d, d], [1, -1]), ValueError, "not negative, got -1.0"),
         (lambda d: infeed.blend([d, d], [1, math.nan]), ValueError, "finite"),
-        (lambda d: infeed.blend([d, d], [0, 0]).plan, ValueError, "zero"),
+        (lambda d: infeed.blend([d, d], [0, 0]).plan, ValueError, "add up to 0"),
         (lambda d: infeed.blend([d, d], [1]), ValueError, "1 weights for 2 pipelines"),
         (lambda d: infeed.concat([]), ValueError, "at least one pipeline"),
         (lambda d: d.weighted([math.nan] * 50).plan, ValueError, "weight"),
-        (lambda d: d.weighted([-1.0] + [1.0] * 49).plan, ValueError, "negative"),
+        (lambda d: d.weighted([-1.0] + [1.0] * 49).plan, ValueError, "row 0 is -1"),
         (lambda d: d.weighted([1.0] * 3).plan, ValueError, "3"),
         (lambda d: d.weighted([1.0] * 50, replacement=False, length=51).plan, ValueError, "51"),
         (lambda d: d.random_split([0.9, 0.2])[0].plan, ValueError, "1"),

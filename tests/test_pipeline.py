@@ -29,7 +29,7 @@ def test_explain_reads_no_sample(shards):
     for part in [
         "4 shards",
         "50 rows",
-        "global shuffle, seed 3",
+        "global shuffle (seed 3)",
         "Resize",
         "u8[8, 9, 3]",
         "batch   4 samples, 13 per epoch",

@@ -78,10 +78,23 @@ def test_close_and_context_manager(shards):
 
 
 def test_end_of_epoch(shards):
-    running = loader(shards)
+    running = loader(shards, persistent=False)
     list(running)
     assert gone()
     assert len(list(running)) == 25
+
+
+def test_threads_wait_for_the_next_epoch(shards):
+    running = loader(shards)
+    for _ in range(3):
+        assert len(list(running)) == 25
+        assert threads(), "they prepare the next epoch"
+    running.close()
+    assert gone()
+    assert len(list(running)) == 25
+    del running
+    gc.collect()
+    assert gone()
 
 
 def test_two_at_once_and_from_threads(shards):
@@ -162,7 +175,8 @@ def test_fork_while_running(shards):
 def test_files_and_threads_stay_flat(shards):
     running = loader(shards)
     list(running)
-    before = len(os.listdir("/proc/self/fd"))
+    before, tasks = len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
     for _ in range(20):
         list(running)
     assert len(os.listdir("/proc/self/fd")) <= before
+    assert len(os.listdir("/proc/self/task")) <= tasks

@@ -340,6 +340,12 @@ impl Run {
             // A consumer that counts steps goes on with the next epoch.
             return self.next(patience);
         }
+        let failed = flight.done.as_ref().is_some_and(Result::is_err);
+        if let Err(error) = self.report(flight.epoch, flight.bad, failed) {
+            self.close();
+            return Err(error);
+        }
+        let Some(engine) = &self.engine else { return Ok(Next::End) };
         let batch = match flight
             .done
             .unwrap_or_else(|| Err(Error::Internal { what: "an empty flight".to_owned() }))
@@ -373,6 +379,14 @@ impl Run {
             left_out: &batch.left_out,
         });
         Ok(Next::Batch(batch))
+    }
+
+    /// Counts the bad samples of a batch. An error when there are too many; a batch that failed has its own error.
+    fn report(&self, epoch: u64, mut bad: Vec<(u64, Error)>, failed: bool) -> Result<()> {
+        let Some(shared) = self.engine.as_ref().map(|e| &e.shared) else { return Ok(()) };
+        bad.sort_by_key(|(row, _)| *row);
+        let limit = if failed { u64::MAX } else { shared.error_limit };
+        bad.iter().try_for_each(|(row, error)| shared.trace.bad.record(epoch, *row, error, limit))
     }
 
     /// The epoch went to its end: the threads wait for the next one.

@@ -56,6 +56,8 @@ pub(super) struct Flight {
     pub(super) left: usize,
     /// What became of the samples.
     pub(super) fates: Vec<Fate>,
+    /// Bad samples: they are reported when the consumer gets here, not when somebody looked ahead.
+    pub(super) bad: Vec<(u64, Error)>,
     /// The error of the earliest sample that stops the run.
     pub(super) error: Option<(usize, Error)>,
     /// The batch, when it is done.
@@ -209,6 +211,7 @@ impl Flight {
             filling: None,
             left: 0,
             fates: vec![],
+            bad: vec![],
             error: None,
             done: None,
         }

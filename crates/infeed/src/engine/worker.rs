@@ -86,9 +86,10 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
     let number = piece.flight;
     let mut fates = Vec::with_capacity(piece.rows.len());
     let mut error: Option<(usize, Error)> = None;
+    let mut bad = vec![];
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
         let name = names.as_ref().and_then(|n| n.get(*place));
-        match sample(shared, &filling, *place, (piece.epoch, *row, name), record, scratch) {
+        match sample(shared, &filling, *place, (piece.epoch, *row, name), record, scratch, &mut bad) {
             Ok(fate) => fates.push((*place, fate)),
             Err(e) => {
                 fates.push((*place, Fate::Bad));
@@ -107,6 +108,7 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
     for (place, fate) in fates {
         flight.fates[place] = fate;
     }
+    flight.bad.extend(bad);
     if let Some((place, e)) = error
         && flight.error.as_ref().is_none_or(|(p, _)| *p > place)
     {
@@ -144,17 +146,17 @@ fn sample(
     which: Which<'_>,
     record: Result<Record>,
     scratch: &mut Scratch,
+    bad: &mut Vec<(u64, Error)>,
 ) -> Result<Fate> {
     let (epoch, row, name) = which;
     let error = match attempt(shared, filling, place, which, record, scratch) {
         Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
         Err(error) => error,
     };
+    bad.push((row, error.clone()));
     if shared.on_error == OnError::Raise {
-        let _ = shared.trace.bad.record(epoch, row, &error, u64::MAX);
         return Err(error);
     }
-    shared.trace.bad.record(epoch, row, &error, shared.error_limit)?;
     if shared.on_error == OnError::Skip {
         return Ok(Fate::Bad);
     }
@@ -168,7 +170,7 @@ fn sample(
         match attempt(shared, filling, place, (epoch, other, None), fetch_one(shared, other), scratch) {
             Ok(true) => return Ok(Fate::Replaced(other)),
             Ok(false) => {}
-            Err(e) => shared.trace.bad.record(epoch, other, &e, shared.error_limit)?,
+            Err(e) => bad.push((other, e)),
         }
     }
     Err(Error::sample(format!(
