@@ -187,3 +187,65 @@ def test_rows_out_of_order_are_caught_by_the_eye(shards):
     rows = np.concatenate([b["__row__"] for b in pipeline.to_numpy(epoch=2)])
     assert pipeline.order(2).tolist() == rows.tolist()
     assert pipeline.order(2, 10, 14).tolist() == rows[10:14].tolist()
+
+
+def test_lightning(shards, tmp_path):
+    """Lightning saves the loader's state in the middle of an epoch and goes on from it."""
+    pytest.importorskip("lightning")
+    import lightning
+    import torch
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+            self.seen = []
+
+        def training_step(self, batch):
+            self.seen.append(batch["jpg"].numpy().tobytes())
+            return (self.weight * batch["jpg"].float().mean()).sum()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.0)
+
+    def fit(steps, checkpoint=None):
+        model, loader = Model(), train(shards).to_torch(threads=1, rank=0, world_size=1)
+        quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
+        trainer = lightning.Trainer(max_steps=steps, enable_checkpointing=False, max_epochs=-1, **quiet)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trainer.fit(model, loader, ckpt_path=checkpoint, weights_only=False)
+            trainer.save_checkpoint(tmp_path / f"{steps}.ckpt")
+        return model.seen
+
+    straight = fit(12)
+    assert len(straight) == 12
+    assert fit(3) == straight[:3]
+    assert fit(12, tmp_path / "3.ckpt") == straight[3:]
+
+
+def test_batches_can_be_copied_and_sent(shards):
+    batch = next(iter(train(shards).to_numpy()))
+    for other in (pickle.loads(pickle.dumps(batch)), type(batch)(batch.items())):
+        assert np.array_equal(other["jpg"], batch["jpg"])
+        with pytest.raises(KeyError, match="does not know where it came from"):
+            other["__row__"]
+
+
+def test_ledgers_prove_epochs(shards):
+    pipeline = train(shards, 4)
+    loaders = [pipeline.to_numpy(rank=r, world_size=3, threads=1) for r in range(3)]
+    for _ in range(2):
+        for loader in loaders:
+            list(loader)
+    verdict = pipeline.verify(loader.ledger() for loader in loaders)
+    assert verdict and str(verdict).count("50 rows, each exactly once") == 2
+    assert len(json.dumps(loaders[0].ledger())) < 1000
+    lacking = pipeline.verify([loaders[0].ledger(), loaders[2].ledger()], epoch=1)
+    assert not lacking and "nothing from rank 1 of 3" in str(lacking)
+    double = pipeline.verify([loader.ledger() for loader in [*loaders, loaders[0]]], epoch=0)
+    assert not double and "2 times" in str(double)
+    with pytest.raises(ValueError, match="does not belong"):
+        train(shards, seed=8).verify([loaders[0].ledger()])
+    with pytest.raises(ValueError, match="not a ledger"):
+        pipeline.verify([{}])

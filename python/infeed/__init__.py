@@ -19,7 +19,7 @@ from . import transforms
 from ._core import __version__, usable_cpus
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples
 from .loader import Batch, Ledger, Loader, Stats
-from .pipeline import Pipeline, Quality
+from .pipeline import Pipeline, Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
 from .world import World, world
 from .writer import ShardWriter
@@ -37,6 +37,7 @@ __all__ = [
     "StateError",
     "Stats",
     "TooManyBadSamples",
+    "Verdict",
     "World",
     "__version__",
     "blend",

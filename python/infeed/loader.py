@@ -42,9 +42,21 @@ class Batch(dict[str, Any]):
 
     __slots__ = ("_core",)
 
-    _core: _core.Batch
+    _core: _core.Batch | None
+
+    def __init__(self, *fields: Any, **more: Any) -> None:
+        super().__init__(*fields, **more)
+        self._core = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Batch, (dict(self),)
 
     def __missing__(self, name: str) -> Any:
+        if self._core is None:
+            known = ", ".join(self)
+            raise KeyError(
+                f"there is no field {name!r}; the fields are {known} (a copy does not know where it came from)"
+            )
         if name == "__key__":
             return self._core.keys()
         if name == "__row__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +126,7 @@ class Pipeline:
         if not given:
             raise ValueError("random_split needs at least one length")
         how = "fractions" if any(isinstance(x, float) for x in given) else "counts"
-        numbers = [float(x) if how == "fractions" else _whole("length", x) for x in given]
+        numbers = [float(x) if how == "fractions" else _whole("length", int(x)) for x in given]
         return [
             self._then(op="split", lengths={how: numbers}, index=i, seed=_whole("seed", seed))
             for i in range(len(given))
@@ -339,7 +341,22 @@ class Pipeline:
         numbers, text = self.plan.quality(epoch, batch)
         return Quality(json.loads(numbers), text)
 
+    def verify(self, ledgers: Iterable[Mapping[str, Any]], epoch: int | None = None) -> Verdict:
+        """Hold the :meth:`~infeed.Loader.ledger` of all ranks and all restarts against the order of an epoch, or of every
+        epoch they know. ``infeed verify-epoch`` does the same with files.
+        """
+        exact, text = self.plan.verify([json.dumps(dict(ledger)) for ledger in ledgers], epoch)
+        return Verdict(exact, text)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recipe to a file that ``infeed bench`` and ``infeed verify-epoch`` read."""
+        if self._make is not None:
+            raise ValueError("a stream of a Python iterator has no recipe that could be written down")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.recipe, file, indent=1)
+
     def __len__(self) -> int:
+        self.rows()
         return self.plan.batches
 
     def __eq__(self, other: object) -> bool:
@@ -357,6 +374,20 @@ class Pipeline:
 
     def __iter__(self) -> Any:
         raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or pipeline.to_torch()")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What ledgers prove. True when every row came exactly as often as promised; the text says it, or what is wrong."""
+
+    exact: bool
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.exact
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Quality(dict[str, Any]):

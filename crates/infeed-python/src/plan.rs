@@ -59,6 +59,11 @@ impl Plan {
         (serde_json::to_string(&quality).unwrap_or_default(), quality.to_string())
     }
 
+    /// Whether these ledgers prove the epoch (every epoch they know, when none is given), and the verdict in words.
+    fn verify(&self, py: Python<'_>, ledgers: Vec<String>, epoch: Option<u64>) -> PyResult<(bool, String)> {
+        py.detach(|| self.inner.verify(&ledgers, epoch)).map_err(raise)
+    }
+
     #[getter]
     fn classes(&self) -> Vec<String> {
         self.inner.source.classes().to_vec()

@@ -33,6 +33,16 @@ fn a_tar_without_its_extension_is_known_by_its_bytes() {
 }
 
 #[test]
+fn compressed_tars_are_streams() {
+    let names = |found| match found {
+        Ok(Detected::Stream { names }) => names,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(names(look(None, &[("a.tar.gz", b""), ("b.tar", b"")])), ["a.tar.gz", "b.tar"]);
+    assert_eq!(names(look(Some("d"), &[("d/a.TGZ", b""), ("d/README.md", b"")])), ["d/a.TGZ"]);
+}
+
+#[test]
 fn what_is_not_known_is_described() {
     let message = |folder, files: &[(&str, &[u8])]| look(folder, files).unwrap_err().to_string();
     let parquet = message(Some("d"), &[("d/a.parquet", b""), ("d/b.parquet", b""), ("d/c.json", b"")]);
@@ -41,7 +51,7 @@ fn what_is_not_known_is_described() {
         "{parquet}"
     );
     assert!(parquet.contains("Known are: tar"), "{parquet}");
-    assert!(message(None, &[("a.tar.gz", b"")]).contains("decompress it"));
+    assert!(message(None, &[("a.tar.gz", b""), ("b.bin", b"")]).contains("Known are: tar"));
     assert!(message(Some("d"), &[]).contains("no files"));
     assert!(message(None, &[("notes.txt", b"hello world")]).contains("1 .txt"));
     assert!(look(None, &[("missing.tar", b""), ("x", b"")]).is_err());
