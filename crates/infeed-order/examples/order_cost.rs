@@ -7,8 +7,8 @@
 
 use infeed_core::{Order, Result, rng::Rng};
 use infeed_order::{
-    Below, Blend, BlendLength, Concat, Fold, Global, Interleave, Lengths, Pick, Repeat, Sequential, Slice,
-    Split, Stop, fraction,
+    Below, Blend, BlendLength, Block, Concat, Fold, Global, Interleave, Lengths, Pick, Repeat, Sequential,
+    Slice, Split, Stop, fraction,
 };
 use std::{hint::black_box, sync::Arc, time::Instant};
 
@@ -97,5 +97,16 @@ fn main() -> Result<()> {
         seek.as_nanos() as f64 / 1e3
     );
     black_box(places);
+    let shards: Below = Arc::new(Sequential::new(0, vec![1000; 100_000]));
+    let order = Block::new(Arc::clone(&shards), 9, 16, None)?;
+    let start = Instant::now();
+    let mut last = [shards.places() - 1];
+    order.resolve(3, &mut last);
+    let seek = start.elapsed();
+    println!(
+        "finding the last place of a block-shuffled epoch over 10^5 shards: {:.2} ms",
+        seek.as_nanos() as f64 / 1e6
+    );
+    black_box(last);
     Ok(())
 }

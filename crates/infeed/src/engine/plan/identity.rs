@@ -73,7 +73,9 @@ impl Plan {
         for (number, text) in ledgers.iter().enumerate() {
             let ledger = Ledger::from_json(text)?.named(format!("ledger {number}"));
             if let Some(what) = here.differs(ledger.recipe()) {
-                return Err(Error::argument(format!("ledger {number} does not belong to this pipeline: {what}")));
+                return Err(Error::argument(format!(
+                    "ledger {number} does not belong to this pipeline: {what}"
+                )));
             }
             read.push(ledger);
         }
