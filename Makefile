@@ -71,14 +71,14 @@ bench: develop  ## measure infeed and its peers side by side
 
 fmt: venv  ## format everything
 	cargo fmt --all
-	"$(BIN)/ruff" format -q python tests benches scripts
-	"$(BIN)/ruff" check -q --fix python tests benches scripts
+	"$(BIN)/ruff" format -q python tests benches scripts examples
+	"$(BIN)/ruff" check -q --fix python tests benches scripts examples
 
 lint: tools venv  ## formatting, clippy, ruff
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets -- -D warnings
-	"$(BIN)/ruff" format -q --check python tests benches scripts
-	"$(BIN)/ruff" check -q python tests benches scripts
+	"$(BIN)/ruff" format -q --check python tests benches scripts examples
+	"$(BIN)/ruff" check -q python tests benches scripts examples
 
 doc:  ## build the Rust documentation
 	cargo doc --no-deps --workspace --exclude infeed-python

@@ -172,6 +172,22 @@ def test_fork_while_running(shards):
     assert out == "0 24\n", (out, err)
 
 
+def test_fork_between_epochs(shards):
+    """Threads that wait for the next epoch stay behind; the child gets its own."""
+    body = """
+    import warnings
+    warnings.simplefilter("ignore")
+    first = len(list(loader))
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if (len(list(loader)), loader.state_dict()["epoch"]) == (25, 2) else 4)
+    _, status = os.waitpid(pid, 0)
+    print(os.waitstatus_to_exitcode(status), first, len(list(loader)))
+    """
+    out, err = run(shards, body).communicate(timeout=60)
+    assert out == "0 25 25\n", (out, err)
+
+
 def test_files_and_threads_stay_flat(shards):
     running = loader(shards)
     list(running)

@@ -39,7 +39,7 @@ def bare(**more: str) -> dict[str, str]:
 def python(code: str, **env: str) -> str:
     """What a fresh interpreter with this environment prints."""
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    run = subprocess.run(command, capture_output=True, text=True, env=bare(**env))
+    run = subprocess.run(command, capture_output=True, text=True, env=bare(**env), timeout=300)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -174,7 +174,7 @@ def test_torchrun(tmp_path):
         f"open(rf'{tmp_path}/{{a.rank}}.txt', 'w').write(line)\n"
     )
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    run = subprocess.run(command, capture_output=True, text=True, env=bare())
+    run = subprocess.run(command, capture_output=True, text=True, env=bare(), timeout=300)
     assert run.returncode == 0, run.stderr
     for rank in range(2):
         place = f"{rank}/2 {rank}/2"
@@ -198,7 +198,7 @@ def test_jax():
     assert python(code).splitlines() == ["nobody", "rank 0 of 1 (local 0 of 1), from JAX", "False"]
 
 
-@pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray")
+@pytest.mark.skipif(find_spec("ray") is None or find_spec("pandas") is None, reason="needs Ray Train")
 @pytest.mark.parametrize("version", ["0", "1"])
 def test_ray(version, tmp_path):
     code = f"""
