@@ -1,11 +1,8 @@
 //! A plan that is run epoch after epoch.
 
 use super::{
-    Checkpoint, OnError, Options, Plan, Run,
-    checkpoint::Position,
-    course::Course,
-    options::Settled,
-    run::{Engine, Home},
+    Checkpoint, OnError, Options, Plan, Run, checkpoint::Position, course::Course, home::Home,
+    options::Settled, threads::Engine,
 };
 use crate::{
     batch::Pool,

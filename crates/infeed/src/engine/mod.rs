@@ -1,7 +1,8 @@
 //! Recipe -> plan -> run.
 //!
-//! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch. Inside one epoch ([`Run`])
-//! three kinds of threads meet over one lock-protected [`state`]:
+//! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch ([`Run`]). Which rows a step has
+//! is arithmetic ([`course`]), or whatever a stream brings ([`feed`]); where the consumer stands is a [`Checkpoint`].
+//! Three kinds of threads meet over one lock-protected [`state`]:
 //!
 //! ```text
 //!  I/O threads                      CPU workers                          the consumer
@@ -12,6 +13,8 @@
 //!
 //! The I/O threads sleep while bytes come out of the page cache ([`pace`]): workers then plan and read themselves.
 //!
+//! The threads make batch after batch, across the ends of epochs. Between two epochs they rest with the loader ([`home`]).
+//!
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.
 
@@ -19,6 +22,7 @@ mod checkpoint;
 mod course;
 mod cpus;
 mod feed;
+mod home;
 mod loader;
 mod options;
 mod pace;
@@ -28,6 +32,7 @@ mod reader;
 mod run;
 mod sample;
 mod state;
+mod threads;
 mod worker;
 
 pub use checkpoint::Checkpoint;

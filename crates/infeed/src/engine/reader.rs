@@ -3,8 +3,8 @@
 use super::{
     course::{Course, Step},
     feed::Feed,
-    run::Shared,
     state::{Flight, Piece, Ready, State},
+    threads::Shared,
 };
 use crate::batch::{Batch, Fate};
 use infeed_core::{At, Error, Record, Result};

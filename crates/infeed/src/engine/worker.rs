@@ -3,9 +3,9 @@
 use super::{
     OnError,
     reader::{fetch_one, guarded, place_of, plan_next, read},
-    run::Shared,
     sample::make,
     state::{Flight, Job, Ready},
+    threads::Shared,
 };
 use crate::batch::{Fate, Filling};
 use infeed_core::{Error, Record, Result, Rng, Scratch};
