@@ -8,3 +8,11 @@ pub struct Record {
     /// One value per field asked for.
     pub fields: Vec<Value>,
 }
+
+impl Record {
+    /// Bytes of its encoded fields.
+    pub fn bytes(&self) -> u64 {
+        let size = |value: &Value| if let Value::Bytes(bytes) = value { bytes.len() as u64 } else { 0 };
+        self.fields.iter().map(size).sum()
+    }
+}

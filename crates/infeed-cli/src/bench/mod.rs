@@ -7,6 +7,7 @@ use crate::{
     content,
     fault::Fault,
     human,
+    inspect::beginning::Beginning,
     measure::measure,
     output::bold,
     pipeline::train,
@@ -14,7 +15,8 @@ use crate::{
     table::{Align, Table},
 };
 use infeed::{Error, Options, Plan, Recipe, Stats, engine::usable_cpus, open};
-use serde_json::json;
+use infeed_core::Order;
+use serde_json::{Value as Json, json};
 use std::{path::Path, sync::Arc};
 
 /// The columns of the table, here and in the HTML report.
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
         json: json!({
             "source": plan.source.describe(),
             "recipe": recipe,
-            "rows": plan.source.rows(),
+            "rows": if plan.is_stream() { Json::Null } else { json!(plan.order.places()) },
             "batch": plan.batch.each(1),
             "cpus": usable_cpus(),
             "seconds": args.seconds,
@@ -86,9 +88,15 @@ fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
     }
     let format = args.format.as_deref().unwrap_or("auto");
     let raw = open(Recipe::new(args.what.clone(), format))?;
-    let fields = content::fields(&*raw.source)?;
+    let fields = match &raw.stream {
+        Some(stream) => content::fields(&Beginning::read(stream.stream(), 1)?)?,
+        None => content::fields(&*raw.source)?,
+    };
     let recipe =
         train(args.what.clone(), format, &fields, args.image_size.unwrap_or(224), args.batch.unwrap_or(64));
+    if raw.is_stream() {
+        return Ok(open(recipe)?);
+    }
     // The files are listed and their indices read already: only the stages are new.
     Ok(Arc::new(Plan::new(recipe, Arc::clone(&raw.source))?))
 }

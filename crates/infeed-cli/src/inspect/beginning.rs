@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 /// The first rows of a stream, as a source.
 #[derive(Debug)]
-pub(super) struct Beginning {
+pub(crate) struct Beginning {
     rows: Vec<Passing>,
     count: [u64; 1],
     spec: Spec,
     about: String,
     /// Whether there are more rows.
-    pub(super) more: bool,
+    pub(crate) more: bool,
 }
 
 impl Beginning {
     /// Reads at most `most` rows.
-    pub(super) fn read(stream: &dyn Stream, most: u64) -> Result<Self> {
+    pub(crate) fn read(stream: &dyn Stream, most: u64) -> Result<Self> {
         let spec = stream.spec().clone();
         let fields: Vec<Arc<str>> = spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
         let mut flow = stream.start(&(0..stream.parts()).collect::<Vec<_>>())?;

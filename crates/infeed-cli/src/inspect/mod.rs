@@ -1,6 +1,6 @@
 //! `infeed inspect`: rows, fields, sizes, and the first rows.
 
-mod beginning;
+pub(crate) mod beginning;
 mod disk;
 mod fields;
 

@@ -41,6 +41,18 @@ fn inspect_tells_what_shards_hold() {
 }
 
 #[test]
+fn streams_are_shown_and_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    data(dir.path());
+    let command = format!("pipe:cat {}", dir.path().join("train-000000.tar").display());
+    let found = json(&["inspect", &command, "--sample", "4"]);
+    assert_eq!((&found["rows"], &found["rows_exact"]), (&4.into(), &false.into()));
+    assert_eq!(found["decode"]["jpg"], "rgb");
+    let found = json(&["bench", &command, "--seconds", "0.1", "--warmup", "0"]);
+    assert!(found["rows"].is_null() && found["runs"][0]["samples"].as_u64() > Some(0), "{found}");
+}
+
+#[test]
 fn inspect_tells_the_classes_of_a_folder() {
     let dir = tempfile::tempdir().unwrap();
     folder(dir.path(), &FolderSpec::default()).unwrap();

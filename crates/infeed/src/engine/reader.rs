@@ -75,6 +75,8 @@ pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>
                 // After an error a stream cannot go on.
                 state.limit = state.next;
             }
+            let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
+            shared.trace.read_bytes.fetch_add(read, Relaxed);
             let wake = flight.done.is_some();
             state.flights.push_back(flight);
             if wake {
