@@ -211,9 +211,10 @@ def test_lightning(shards, tmp_path):
     def fit(steps, checkpoint=None):
         model, loader = Model(), train(shards).to_torch(threads=1, rank=0, world_size=1)
         quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
-        trainer = lightning.Trainer(max_steps=steps, enable_checkpointing=False, max_epochs=-1, **quiet)
+        # It has opinions about loaders, workers and clusters.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            trainer = lightning.Trainer(max_steps=steps, enable_checkpointing=False, max_epochs=-1, **quiet)
             trainer.fit(model, loader, ckpt_path=checkpoint, weights_only=False)
             trainer.save_checkpoint(tmp_path / f"{steps}.ckpt")
         return model.seen

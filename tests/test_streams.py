@@ -105,6 +105,11 @@ def test_take_and_skip(shards, tmp_path):
     assert keys(data.skip(5).take(20).skip(2).batch(4).to_numpy()) == [f"s{i:05d}" for i in range(7, 25)]
 
 
+def test_filters(shards, tmp_path):
+    data = infeed.open(packed(shards, tmp_path)).decode(cls="int").select("cls")
+    assert keys(data.filter("cls == 3 and row < 40").batch(4).to_numpy()) == [f"s{i:05d}" for i in (3, 13, 23, 33)]
+
+
 def rows():
     for i in range(20):
         yield {"x": np.full((2, 3), i, np.float32), "n": i, "name": f"row {i}", "raw": bytes([i])}
@@ -168,6 +173,7 @@ def test_python_iterators_end_with_the_process():
         (lambda d: infeed.concat([d, d]), "cannot be joined"),
         (lambda d: d.batch(2, last="pad"), "does not go back"),
         (lambda d: d.shuffle(buffer=0), "at least 1"),
+        (lambda d: d.filter("bytes > 3"), "not known in a stream"),
     ],
 )
 def test_what_streams_cannot_do(shards, tmp_path, make, message):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +180,18 @@ def test_torchrun(tmp_path):
     for rank in range(2):
         place = f"{rank}/2 {rank}/2"
         assert (tmp_path / f"{rank}.txt").read_text() == f"{place} torchrun {place} torch.distributed\n"
+
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="needs mpiexec")
+def test_mpiexec():
+    show = "import infeed; w = infeed.world(); print(w.rank, w.size, w.local_rank, w.local_size)"
+    command = [str(MPIEXEC), "-n", "3", sys.executable, "-c", show]
+    run = subprocess.run(command, capture_output=True, text=True, env=bare(), timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert sorted(run.stdout.splitlines()) == ["0 3 0 3", "1 3 1 3", "2 3 2 3"]
 
 
 @pytest.mark.skipif(find_spec("jax") is None, reason="needs JAX")

@@ -9,12 +9,11 @@ use crate::{
     table::{Align, Table},
 };
 use infeed::{
-    Error, Plan, open,
-    order::ledger::{Identity, Ledger, Promise, Verdict, verify},
+    Error, open,
+    order::ledger::{Ledger, Verdict},
 };
 use infeed_core::Source;
 use serde_json::{Map, Value as Json, json};
-use std::collections::BTreeSet;
 
 /// Rows that are named by shard and key, for each thing that is wrong.
 const NAMED: usize = 20;
@@ -22,28 +21,9 @@ const NAMED: usize = 20;
 /// The report, and whether every epoch is exact.
 pub(crate) fn run(args: &VerifyEpochArgs) -> Result<(Report, bool), Fault> {
     let plan = open(recipe(&args.recipe)?)?;
-    if plan.is_stream() {
-        let what = format!("`{}` reads a stream, whose rows cannot be looked up to be verified", args.recipe);
-        return Err(Error::argument(what).into());
-    }
     let ledgers = args.ledger.iter().map(|path| read(path)).collect::<Result<Vec<Ledger>, Fault>>()?;
-    let here = identity(&plan);
-    for ledger in &ledgers {
-        if let Some(what) = here.differs(ledger.recipe()) {
-            let (recipe, name) = (&args.recipe, ledger.name());
-            return Err(Error::argument(format!("{name} does not belong to `{recipe}`: {what}")).into());
-        }
-    }
-    let epochs: BTreeSet<u64> = match args.epoch {
-        Some(epoch) => [epoch].into(),
-        None => ledgers.iter().flat_map(Ledger::epochs).collect(),
-    };
-    if epochs.is_empty() {
-        return Err(Error::argument("the ledgers are empty: nothing was handed out").into());
-    }
     let (mut texts, mut found, mut exact) = (vec![], vec![], true);
-    for epoch in epochs {
-        let verdict = verify(&ledgers, epoch, &*plan.order, Promise::Whole)?;
+    for verdict in plan.verify(&ledgers, args.epoch)? {
         exact &= verdict.is_exact();
         let rows = rows(&verdict);
         texts.push(text(&verdict, &rows, &*plan.source));
@@ -51,11 +31,6 @@ pub(crate) fn run(args: &VerifyEpochArgs) -> Result<(Report, bool), Fault> {
     }
     let json = json!({"exact": exact, "ledgers": ledgers.len(), "epochs": found});
     Ok((Report { text: texts.join("\n"), json }, exact))
-}
-
-/// What the ledgers of this recipe say that they are about. What is empty is not compared.
-fn identity(plan: &Plan) -> Identity {
-    plan.identity().ledger()
 }
 
 fn read(path: &str) -> Result<Ledger, Fault> {

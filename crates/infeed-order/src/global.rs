@@ -1,20 +1,23 @@
 //! A global shuffle: every epoch is a keyed permutation of all places.
 
-use crate::{Below, Memo, Permutation};
+use crate::{Below, Permutation, recent::Recent};
 use infeed_core::Order;
+
+/// Epochs whose permutation is kept: the one being read, the next one being prefetched, and some for orders that mix epochs.
+const KEPT: usize = 8;
 
 /// All places of the order below, in an order that (seed, epoch) decide.
 #[derive(Debug)]
 pub struct Global {
     below: Below,
     seed: u64,
-    memo: Memo<Permutation>,
+    epochs: Recent<u64, Permutation>,
 }
 
 impl Global {
     /// Shuffles an order.
     pub fn new(below: Below, seed: u64) -> Self {
-        Global { below, seed, memo: Memo::default() }
+        Global { below, seed, epochs: Recent::new(KEPT) }
     }
 }
 
@@ -24,7 +27,7 @@ impl Order for Global {
     }
 
     fn resolve(&self, epoch: u64, places: &mut [u64]) {
-        let permutation = self.memo.get(epoch, || Permutation::new(self.places(), self.seed, epoch));
+        let permutation = self.epochs.get(epoch, || Permutation::new(self.places(), self.seed, epoch));
         permutation.resolve(places);
         self.below.resolve(epoch, places);
     }

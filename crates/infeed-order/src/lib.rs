@@ -15,7 +15,6 @@ mod algebra;
 pub mod filter;
 mod global;
 pub mod ledger;
-mod memo;
 mod permutation;
 mod quality;
 mod recent;
@@ -31,7 +30,6 @@ pub use algebra::{
 };
 pub use global::Global;
 pub use ledger::{Delivery, Ledger, Why};
-pub use memo::Memo;
 pub use permutation::Permutation;
 pub use quality::{Quality, quality};
 pub use sample::{Balance, Balanced, Weighted};

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Keeps the things that were asked for last. Like [`Memo`](crate::Memo), but the owner says how many: a list of all
-/// rows is too large to be kept for eight epochs.
+/// Keeps the things that were asked for last; the owner says how many. Only a memo: everything in it can be made again at
+/// any time.
 #[derive(Debug)]
 pub(crate) struct Recent<K, T> {
     most: usize,

@@ -1,7 +1,7 @@
 //! A recipe checked against its data.
 
 use crate::{errors::raise, items};
-use infeed::{Recipe, engine::Opened, recipe::SourceRecipe};
+use infeed::{Recipe, engine::Opened, order::Ledger, recipe::SourceRecipe};
 use infeed_core::{Kind, Order, OrderExt};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -61,7 +61,17 @@ impl Plan {
 
     /// Whether these ledgers prove the epoch (every epoch they know, when none is given), and the verdict in words.
     fn verify(&self, py: Python<'_>, ledgers: Vec<String>, epoch: Option<u64>) -> PyResult<(bool, String)> {
-        py.detach(|| self.inner.verify(&ledgers, epoch)).map_err(raise)
+        let verdicts = py.detach(|| {
+            let ledgers = ledgers
+                .iter()
+                .enumerate()
+                .map(|(number, text)| Ok(Ledger::from_json(text)?.named(format!("ledger {number}"))))
+                .collect::<infeed::Result<Vec<_>>>()?;
+            self.inner.verify(&ledgers, epoch)
+        });
+        let verdicts = verdicts.map_err(raise)?;
+        let texts: Vec<String> = verdicts.iter().map(ToString::to_string).collect();
+        Ok((verdicts.iter().all(|v| v.is_exact()), texts.join("\n")))
     }
 
     #[getter]

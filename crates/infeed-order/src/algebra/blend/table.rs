@@ -9,7 +9,7 @@ use super::{
     BlendLength,
     kernel::{Mixer, Tag},
 };
-use crate::Memo;
+use crate::recent::Recent;
 use infeed_core::{Error, Result};
 
 /// Longer blends keep no choices.
@@ -52,7 +52,7 @@ pub(super) struct Table {
 enum Tags {
     Narrow(Vec<u8>),
     Wide(Vec<u16>),
-    Replayed(Memo<Vec<u16>>),
+    Replayed(Recent<u64, Vec<u16>>),
 }
 
 impl Table {
@@ -82,7 +82,7 @@ impl Table {
             bits,
             marks: Vec::new(),
             asked: vec![0; parts],
-            tags: Tags::Replayed(Memo::default()),
+            tags: Tags::Replayed(Recent::new(8)),
         };
         match (keep, parts) {
             (true, 0..=256) => table.tags = Tags::Narrow(table.choose(lengths, end, true)?),

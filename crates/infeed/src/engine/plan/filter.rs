@@ -75,6 +75,13 @@ pub(super) fn take(draft: &mut Draft, text: &str, leaves: &Leaves) -> Result<()>
     }
     for branch in &mut draft.branches {
         let facts = refs.iter().map(|name| fact(branch, name)).collect::<Result<Vec<_>>>()?;
+        if draft.stream.is_some()
+            && let Some(Fact::Known(name)) = facts.iter().find(|f| matches!(f, Fact::Known(k) if *k != "row"))
+        {
+            let what =
+                format!("`{name}` of a row is not known in a stream: compare decoded fields, or `row`");
+            return Err(Error::plan("filter", what));
+        }
         branch.filters.push(SampleFilter { text: text.to_owned(), bound: bound.clone(), facts });
     }
     Ok(())

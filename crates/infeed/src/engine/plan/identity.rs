@@ -1,13 +1,9 @@
 //! What a checkpoint must agree with: the data, the order, the seed and what is done to samples.
 
 use super::Plan;
-use crate::{
-    order::ledger::{Ledger, Promise, verify},
-    recipe::{Recipe, Stage, hash},
-};
-use infeed_core::{Error, Order, Result, Source};
+use crate::recipe::{Recipe, Stage, hash};
+use infeed_core::{Order, Source};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Fingerprints of a plan. Paths, threads, ranks and batch sizes do not matter to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,39 +54,6 @@ impl Plan {
             seed: self.seed,
             about: about[..cut].to_owned(),
         }
-    }
-}
-
-impl Plan {
-    /// Holds ledgers (JSON) of all ranks and restarts against the order: whether one epoch, or every epoch they know, is
-    /// exact, and the verdicts in words.
-    pub fn verify(&self, ledgers: &[String], epoch: Option<u64>) -> Result<(bool, String)> {
-        if self.is_stream() {
-            return Err(Error::argument("rows of a stream cannot be looked up to be verified"));
-        }
-        let here = self.identity().ledger();
-        let mut read = vec![];
-        for (number, text) in ledgers.iter().enumerate() {
-            let ledger = Ledger::from_json(text)?.named(format!("ledger {number}"));
-            if let Some(what) = here.differs(ledger.recipe()) {
-                return Err(Error::argument(format!(
-                    "ledger {number} does not belong to this pipeline: {what}"
-                )));
-            }
-            read.push(ledger);
-        }
-        let known: BTreeSet<u64> = read.iter().flat_map(Ledger::epochs).collect();
-        let epochs = epoch.map_or(known, |epoch| [epoch].into());
-        if epochs.is_empty() {
-            return Err(Error::argument("the ledgers are empty: nothing was handed out"));
-        }
-        let (mut exact, mut texts) = (true, vec![]);
-        for epoch in epochs {
-            let verdict = verify(&read, epoch, &*self.order, Promise::Whole)?;
-            exact &= verdict.is_exact();
-            texts.push(verdict.to_string());
-        }
-        Ok((exact, texts.join("\n")))
     }
 }
 

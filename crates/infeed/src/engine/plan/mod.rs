@@ -9,6 +9,7 @@ mod identity;
 mod leaves;
 mod orders;
 mod stream;
+mod verify;
 
 pub(super) use branch::Branch;
 pub(super) use filter::Fact;
