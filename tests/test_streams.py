@@ -96,8 +96,9 @@ def test_steps_per_epoch_and_endless(shards, tmp_path):
     assert [b["__key__"] for _ in range(4) for b in loader] == straight
     with pytest.raises(TypeError, match="no length"):
         len(data.to_numpy())
-    with pytest.raises(TypeError, match="how many rows"):
-        data.rows()
+    for ask in (data.rows, data.order, data.quality, data.__len__):
+        with pytest.raises(TypeError, match="how many rows"):
+            ask()
 
 
 def test_take_and_skip(shards, tmp_path):

@@ -338,6 +338,7 @@ class Pipeline:
 
     def quality(self, *, epoch: int = 0, batch: int | None = None) -> Quality:
         """How well the order mixes, measured: against a global shuffle, and how many shards feed one batch."""
+        self.rows()
         numbers, text = self.plan.quality(epoch, batch)
         return Quality(json.loads(numbers), text)
 
