@@ -81,7 +81,7 @@ def _close_all() -> None:
 
 
 class Ledger(dict[str, Any]):
-    """What one loader has handed out, as proof: plain data of a few hundred bytes. See :meth:`Loader.ledger`."""
+    """What one loader has handed out, as proof: plain data, some 200 bytes per epoch. See :meth:`Loader.ledger`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, for ``infeed verify-epoch``."""

@@ -1,6 +1,6 @@
 //! The `infeed` command as a library: the binary and the Python package both call [`run`].
 //!
-//! One file per subcommand. Each gives a [`Report`]: the same findings as text and as JSON. Printing happens in one
+//! One file per subcommand. Each gives a `Report`: the same findings as text and as JSON. Printing happens in one
 //! place, so that `--json` is one object on stdout and nothing else, whatever the subcommand does.
 
 mod args;

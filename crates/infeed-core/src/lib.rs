@@ -1,7 +1,7 @@
 //! Words and contracts of infeed. No I/O, no threads, no `unsafe`: everything here is a value or a trait.
 //!
 //! Read the modules in this order and you have the data's way through the loader:
-//! [`store`] gives bytes, [`format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
+//! [`store`] gives bytes, [`mod@format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
 //! records, [`decoder`] makes samples of them, [`transform`] changes samples, and the engine of the crate
 //! `infeed` writes them into batches.
 #![forbid(unsafe_code)]

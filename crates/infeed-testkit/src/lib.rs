@@ -1,6 +1,6 @@
 //! Tiny data on demand, and what every plug-in must hold to.
 //!
-//! * [`photo`] makes pixels that compress like a photograph; [`jpeg`] and [`png`] make files of them.
+//! * [`photo`] makes pixels that compress like a photograph; [`jpeg`] and [`png()`] make files of them.
 //! * [`shards`] and [`folder`] make whole data sets: WebDataset tars and class folders.
 //! * [`faults`] damages files the way disks and interrupted copies do.
 //! * [`suites`] checks every line of the registry tables.

@@ -1,8 +1,8 @@
 //! Recipe -> plan -> run.
 //!
 //! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch ([`Run`]). Which rows a step has
-//! is arithmetic ([`course`]), or whatever a stream brings ([`feed`]); where the consumer stands is a [`Checkpoint`].
-//! Three kinds of threads meet over one lock-protected [`state`]:
+//! is arithmetic (`course`), or whatever a stream brings (`feed`); where the consumer stands is a [`Checkpoint`].
+//! Three kinds of threads meet over one lock-protected `state`:
 //!
 //! ```text
 //!  I/O threads                      CPU workers                          the consumer
@@ -11,9 +11,9 @@
 //!  read them           ---------->  straight into the batch    --------> for one more
 //! ```
 //!
-//! The I/O threads sleep while bytes come out of the page cache ([`pace`]): workers then plan and read themselves.
+//! The I/O threads sleep while bytes come out of the page cache (`pace`): workers then plan and read themselves.
 //!
-//! The threads make batch after batch, across the ends of epochs. Between two epochs they rest with the loader ([`home`]).
+//! The threads make batch after batch, across the ends of epochs. Between two epochs they rest with the loader (`home`).
 //!
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.
