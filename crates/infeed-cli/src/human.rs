@@ -1,5 +1,8 @@
 //! Numbers for people.
 
+/// Numbers are written the same way in verdicts and in tables.
+pub(crate) use infeed::order::ledger::count;
+
 /// `1.5 MB`: powers of ten, as disks are sold and rates are quoted.
 pub(crate) fn bytes(n: u64) -> String {
     let mut value = n as f64;
@@ -14,19 +17,6 @@ pub(crate) fn bytes(n: u64) -> String {
         value /= 1000.0;
     }
     format!("{value:.1} TB")
-}
-
-/// `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `12 %`, or `0.4 %` where the first digit counts.

@@ -37,7 +37,7 @@ mod tests;
 pub use hash::RowHash;
 pub use identity::Identity;
 pub use segment::{Delivery, LeftOut, NAMED, Segment, Why};
-pub use verdict::{Absent, Double, Giver, Places, Verdict, Wrong};
+pub use verdict::{Absent, Double, Giver, Places, Verdict, Wrong, count};
 pub use verify::{Promise, verify};
 
 use infeed_core::{Error, Result};

@@ -225,7 +225,7 @@ fn list(rows: &[u64], all: u64) -> String {
 }
 
 /// `1,234,567`.
-fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
