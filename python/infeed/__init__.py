@@ -19,6 +19,7 @@ from . import transforms
 from ._core import __version__, usable_cpus
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples
 from .loader import Batch, Ledger, Loader, Stats
+from .memory import arrays
 from .pipeline import Pipeline, Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
 from .world import World, world
@@ -40,6 +41,7 @@ __all__ = [
     "Verdict",
     "World",
     "__version__",
+    "arrays",
     "blend",
     "concat",
     "files",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
+import itertools
 import json
 import os
+import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +83,57 @@ def _close_all() -> None:
         loader.close()
 
 
+@dataclasses.dataclass(slots=True)
+class Made:
+    """A batch on its way to the consumer, and the rows that functions left out of it."""
+
+    batch: Any
+    filtered: list[int] = dataclasses.field(default_factory=list)
+    bad: list[tuple[int, str]] = dataclasses.field(default_factory=list)
+
+
+class GivenRun:
+    """A run whose rows come from an iterator. It is asked for a little more than what the threads work on."""
+
+    AHEAD = 32
+
+    def __init__(self, run: _core.Run, batches: Iterable[Sequence[int]]) -> None:
+        self._run = run
+        self._batches = iter(batches)
+        self._open = 0
+
+    def take(self) -> _core.Batch | None:
+        """The next batch, or None when the iterator is used up."""
+        return self._pull(self._run.take)
+
+    def next(self) -> _core.Batch | None:
+        """The same, with the waiting counted."""
+        return self._pull(self._run.next)
+
+    def _pull(self, pull: Callable[[], _core.Batch | None]) -> _core.Batch | None:
+        # In lumps: a sampler is a Python iterator, and giving wakes threads.
+        if self._open <= self.AHEAD // 2:
+            more = itertools.islice(self._batches, self.AHEAD - self._open)
+            rows = [np.asarray(batch).reshape(-1).tolist() for batch in more]
+            self._open += len(rows)
+            self._run.give(rows)
+        batch = pull()
+        self._open -= 1
+        return batch
+
+    def ready(self) -> bool:
+        """Whether :meth:`take` would not have to wait."""
+        return self._run.ready() if self._open else False
+
+    def received(self, waited: int = 0, filtered: Sequence[int] = (), bad: Sequence[tuple[int, str]] = ()) -> None:
+        """Count the waiting."""
+        self._run.received(waited, list(filtered), list(bad))
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._run.close()
+
+
 class Ledger(dict[str, Any]):
     """What one loader has handed out, as proof: plain data, some 200 bytes per epoch. See :meth:`Loader.ledger`."""
 
@@ -148,7 +202,7 @@ class Loader:
         self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
         self._tuple = plan.tuple
         self._kinds = {name: kind for name, kind, _ in plan.fields}
-        self._runs: list[_core.Run] = []
+        self._runs: list[_core.Run | GivenRun] = []
         _LIVE.add(self)
 
     def __len__(self) -> int:
@@ -199,19 +253,50 @@ class Loader:
         return Ledger(json.loads(self._core.ledger()))
 
     def __iter__(self) -> Iterator[Any]:
-        run = self._core.start()
-        self._runs.append(run)
-        return self._batches(run)
+        return self._batches(self._core.start())
 
-    def _batches(self, run: _core.Run) -> Iterator[Any]:
+    def over(self, batches: Iterable[Sequence[int]], *, epoch: int | None = None) -> Iterator[Any]:
+        """One pass over rows that you choose: each entry of ``batches`` is the rows of one batch.
+
+        Random transforms see the rows in ``epoch`` (default: the loader's own). The order, state and ledger of the
+        loader have no part in it.
+        """
+        return self._batches(GivenRun(self._core.start_given(self.epoch if epoch is None else epoch), batches))
+
+    def _batches(self, run: _core.Run | GivenRun) -> Iterator[Any]:
+        self._runs.append(run)
         try:
-            while (batch := run.next()) is not None:
-                yield self._hand_out(batch)
+            if not self._looks_ahead:
+                while (batch := run.next()) is not None:
+                    yield self._hand_out(batch)
+                return
+            made = self._ahead(self._made(run))
+            while True:
+                start = time.perf_counter_ns()
+                item = next(made, None)
+                if item is None:
+                    return
+                run.received(time.perf_counter_ns() - start, item.filtered, item.bad)
+                yield item.batch
         finally:
             # Also reached by `break`, an exception in the loop's body and garbage collection.
             run.close()
             if run in self._runs:
                 self._runs.remove(run)
+
+    @property
+    def _looks_ahead(self) -> bool:
+        """Whether batches are taken before they are handed out: doors that override :meth:`_ahead` say so."""
+        return False
+
+    def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
+        """Batches as this process has them, in order, not yet counted as received."""
+        while (batch := run.take()) is not None:
+            yield Made(self._hand_out(batch))
+
+    def _ahead(self, made: Iterator[Made]) -> Iterator[Made]:
+        """For doors that work ahead of the consumer: gives the same batches in the same order, taking some early."""
+        return made
 
     def _hand_out(self, batch: _core.Batch) -> Any:
         if self._tuple is not None:

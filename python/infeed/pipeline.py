@@ -7,7 +7,7 @@ import dataclasses
 import json
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,10 +28,10 @@ class Pipeline:
     and can be written to a file (:attr:`recipe`).
     """
 
-    def __init__(self, recipe: Mapping[str, Any], make: Callable[[], Iterable[Any]] | None = None) -> None:
+    def __init__(self, recipe: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> None:
         self._json = json.dumps(recipe)
-        # What a recipe cannot hold: the function that makes the rows of `infeed.stream`.
-        self._make = make
+        # What a recipe cannot hold, by the name that stands in its place: iterators, arrays, wrapped data sets.
+        self._given = dict(given or {})
         self._plan: _core.Plan | None = None
 
     @property
@@ -44,13 +44,13 @@ class Pipeline:
     def plan(self) -> _core.Plan:
         """The recipe checked against its data. Opens the files when asked for the first time."""
         if self._plan is None:
-            self._plan = _core.Plan(self._json, self._make)
+            self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
         return self._plan
 
     def _then(self, **stage: Any) -> Pipeline:
         recipe = self.recipe
         recipe["stage"].append(stage)
-        return Pipeline(recipe, self._make)
+        return Pipeline(recipe, self._given)
 
     def shuffle(
         self,
@@ -351,8 +351,10 @@ class Pipeline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recipe to a file that ``infeed bench`` and ``infeed verify-epoch`` read."""
-        if self._make is not None:
-            raise ValueError("a stream of a Python iterator has no recipe that could be written down")
+        if self._given:
+            raise ValueError(
+                "what Python hands over (iterators, arrays, data sets) has no recipe that could be written down"
+            )
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.recipe, file, indent=1)
 
@@ -361,7 +363,7 @@ class Pipeline:
         return self.plan.batches
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pipeline) and (self._json, self._make) == (other._json, other._make)
+        return isinstance(other, Pipeline) and (self._json, self._given) == (other._json, other._given)
 
     def __hash__(self) -> int:
         return hash(self._json)
@@ -371,7 +373,7 @@ class Pipeline:
         return _short(recipe)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pipeline, (self.recipe, self._make)
+        return Pipeline, (self.recipe, self._given)
 
     def __iter__(self) -> Any:
         raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or pipeline.to_torch()")

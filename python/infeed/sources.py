@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -63,9 +64,29 @@ def _join(pipelines: Iterable[Pipeline], **how: Any) -> Pipeline:
     for part in parts:
         if not isinstance(part, Pipeline):
             raise TypeError(f"{how['op']} takes pipelines, got {part!r}")
-        if part._make is not None:
+        if any(isinstance(item, Rows) for item in part._given.values()):
             raise ValueError(f"{how['op']} needs rows that can be addressed, and {part!r} is a stream")
-    return Pipeline({"source": {"join": how, "part": [part.recipe for part in parts]}, "stage": []})
+    given: dict[str, Any] = {}
+    recipes = []
+    for part in parts:
+        recipe, names = part.recipe, {}
+        for name, item in part._given.items():
+            # Two things of one name must be told apart; the same thing twice stays one.
+            free = (n for n in (name, *(f"{name} ({i})" for i in itertools.count(2))) if given.get(n, item) is item)
+            names[name] = next(free)
+            given[names[name]] = item
+        recipes.append(_renamed(recipe, names))
+    return Pipeline({"source": {"join": how, "part": recipes}, "stage": []}, given)
+
+
+def _renamed(recipe: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A recipe in which things that Python hands over have other names."""
+    source = recipe["source"]
+    if "join" in source:
+        source["part"] = [_renamed(part, names) for part in source["part"]]
+    elif source.get("format") in ("python", "arrays", "rows"):
+        source["paths"] = [names[name] for name in source["paths"]]
+    return recipe
 
 
 def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
@@ -118,8 +139,7 @@ def stream(rows: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[st
     over what was given before.
     """
     name = getattr(rows, "__qualname__", type(rows).__qualname__)
-    make = Rows(rows)
-    return Pipeline({"source": {"paths": [name], "format": "python"}, "stage": []}, make)
+    return Pipeline({"source": {"paths": [name], "format": "python"}, "stage": []}, {name: Rows(rows)})
 
 
 class Rows:
@@ -130,6 +150,11 @@ class Rows:
             raise TypeError(f"stream takes a function that makes an iterator, or an iterable, got {rows!r}")
         self.rows = rows
         self.used = False
+
+    @property
+    def given(self) -> Rows:
+        """What the engine is handed: the function that makes iterators."""
+        return self
 
     def __call__(self) -> Iterator[list[tuple[str, str, tuple[int, ...], Any]]]:
         """The rows of one epoch."""

@@ -5,8 +5,10 @@
 
 mod array;
 mod batch;
+mod chain;
 mod dlpack;
 mod errors;
+mod given;
 mod items;
 mod loader;
 mod plan;
@@ -20,10 +22,12 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<array::Array>()?;
     m.add_class::<batch::Batch>()?;
+    m.add_class::<chain::Chain>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<loader::Loader>()?;
     m.add_class::<loader::Run>()?;
     m.add_class::<writer::ShardWriter>()?;
+    m.add_function(wrap_pyfunction!(chain::random_at, m)?)?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
     m.add_function(wrap_pyfunction!(tables::find_world, m)?)?;

@@ -1,7 +1,7 @@
 //! Loaders and their epochs.
 
 use crate::{batch::Batch, errors::raise, plan::Plan};
-use infeed::{Checkpoint, Next, OnError, Options, World};
+use infeed::{Checkpoint, Next, OnError, Options, World, engine::Changes};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -89,6 +89,17 @@ impl Loader {
         Ok(Run { inner: Mutex::new(Some(run)), plan })
     }
 
+    /// Starts a run over rows that are given to it.
+    fn start_given(&self, py: Python<'_>, epoch: u64) -> PyResult<Run> {
+        let (run, plan) = py
+            .detach(|| {
+                let mut loader = self.lock();
+                loader.start_given(epoch).map(|run| (run, Arc::clone(loader.plan())))
+            })
+            .map_err(raise)?;
+        Ok(Run { inner: Mutex::new(Some(run)), plan })
+    }
+
     #[getter]
     fn epoch(&self) -> u64 {
         self.lock().epoch()
@@ -154,25 +165,66 @@ impl Drop for Run {
     }
 }
 
-#[pymethods]
 impl Run {
-    /// The next batch, or None at the end of the epoch.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+    /// Works on the run, if it is not closed. The lock is taken inside `detach`: taken outside, two Python threads could
+    /// wait for each other.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(Option<&mut infeed::Run>) -> T) -> T {
+        py.detach(|| work(self.inner.lock().unwrap_or_else(PoisonError::into_inner).as_mut()))
+    }
+
+    /// Asks again and again until there is a batch or the end, and looks for Ctrl-C in between.
+    fn wait(
+        &self,
+        py: Python<'_>,
+        ask: impl Send + Sync + Fn(&mut infeed::Run) -> infeed::Result<Next>,
+    ) -> PyResult<Option<Batch>> {
         loop {
-            // The lock is taken inside `detach`: taken outside, two Python threads could wait for each other.
-            let found = py.detach(|| {
-                let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-                match inner.as_mut() {
-                    Some(run) => run.next(Some(LOOK_UP)),
-                    None => Ok(Next::End),
-                }
-            });
-            match found.map_err(raise)? {
+            match self.with(py, |run| run.map_or(Ok(Next::End), &ask)).map_err(raise)? {
                 Next::Batch(inner) => return Ok(Some(Batch { inner, plan: Arc::clone(&self.plan) })),
                 Next::End => return Ok(None),
                 Next::Waiting => py.check_signals()?,
             }
         }
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// The next batch, or None at the end of the epoch; counted as received at once.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        self.wait(py, |run| run.next(Some(LOOK_UP)))
+    }
+
+    /// The next batch, or None at the end of the epoch; `received` counts it.
+    fn take(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        self.wait(py, |run| run.take(Some(LOOK_UP)))
+    }
+
+    /// Counts the oldest batch that was taken: from now on the state of the loader lies behind it. `waited` is in
+    /// nanoseconds; `filtered` and `bad` are rows that were left out of it since.
+    #[pyo3(signature = (waited=0, filtered=vec![], bad=vec![]))]
+    fn received(
+        &self,
+        py: Python<'_>,
+        waited: u64,
+        filtered: Vec<u64>,
+        bad: Vec<(u64, String)>,
+    ) -> PyResult<()> {
+        let bad = bad.into_iter().map(|(row, what)| (row, infeed::Error::sample(what))).collect();
+        let changes = Changes { filtered, bad };
+        let waited = Duration::from_nanos(waited);
+        self.with(py, |run| run.map_or(Ok(()), |run| run.received(waited, changes))).map_err(raise)
+    }
+
+    /// Whether `take` would not have to wait.
+    fn ready(&self, py: Python<'_>) -> bool {
+        self.with(py, |run| run.is_none_or(|run| run.ready()))
+    }
+
+    /// Adds batches to a run over given rows.
+    fn give(&self, py: Python<'_>, batches: Vec<Vec<u64>>) -> PyResult<()> {
+        let closed = || infeed::Error::argument("this run is closed");
+        self.with(py, |run| run.ok_or_else(closed).and_then(|run| run.give(batches))).map_err(raise)
     }
 
     /// Stops and joins the threads. Harmless when they are stopped already.

@@ -1,9 +1,9 @@
 //! A recipe checked against its data.
 
-use crate::{errors::raise, items};
-use infeed::{Recipe, engine::Opened, order::Ledger, recipe::SourceRecipe};
-use infeed_core::{Kind, Order, OrderExt};
-use pyo3::prelude::*;
+use crate::{errors::raise, given};
+use infeed::order::Ledger;
+use infeed_core::{Dim, Kind, Order, OrderExt};
+use pyo3::{prelude::*, types::PyDict};
 use std::sync::Arc;
 
 /// A pipeline that is known to fit its data.
@@ -15,20 +15,11 @@ pub(crate) struct Plan {
 
 #[pymethods]
 impl Plan {
-    /// `make` is what a recipe means whose format is `python`: a function that makes an iterator.
+    /// `given` holds what a recipe cannot: iterators and arrays, by the name that stands in its place.
     #[new]
-    #[pyo3(signature = (recipe, make=None))]
-    fn new(py: Python<'_>, recipe: &str, make: Option<Py<PyAny>>) -> PyResult<Self> {
-        let mut open = |source: &SourceRecipe| match &make {
-            Some(make) if source.format == "python" => {
-                let make = Python::attach(|py| make.clone_ref(py));
-                items::stream(make, &source.paths.join(", ")).map(Opened::Stream)
-            }
-            _ => infeed::open_source(source),
-        };
-        // Opening reads every shard's index: other Python threads may go on meanwhile.
-        let inner = py.detach(|| infeed::Plan::with(Recipe::from_json(recipe)?, &mut open)).map_err(raise)?;
-        Ok(Plan { inner: Arc::new(inner) })
+    #[pyo3(signature = (recipe, given=None))]
+    fn new(py: Python<'_>, recipe: &str, given: Option<Py<PyDict>>) -> PyResult<Self> {
+        Ok(Plan { inner: Arc::new(given::plan(py, recipe, given.as_ref())?) })
     }
 
     /// Whether the length of an epoch is not known before it ends.
@@ -82,6 +73,25 @@ impl Plan {
     #[getter]
     fn tuple(&self) -> Option<Vec<String>> {
         self.inner.tuple.clone()
+    }
+
+    /// The first shard's name and the rows of each source the recipe reads, in their order.
+    #[getter]
+    fn leaves(&self) -> Vec<(String, u64)> {
+        self.inner.leaves.clone()
+    }
+
+    /// The seed of random transforms.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    /// The shape of one sample of each field, with None where it varies.
+    #[getter]
+    fn shapes(&self) -> Vec<Vec<Option<usize>>> {
+        let number = |dim: &Dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None };
+        self.inner.spec.fields.iter().map(|(_, f)| f.shape.iter().map(number).collect()).collect()
     }
 
     /// Name, kind and element type of every field of a sample.

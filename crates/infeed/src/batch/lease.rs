@@ -71,6 +71,14 @@ pub struct Lease {
 }
 
 impl Lease {
+    /// Memory of its own, filled by `fill`.
+    pub fn filled<E>(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Lease, E> {
+        let open = Pool::new(0).take(len);
+        // SAFETY: the slab was just taken and is known to nobody else.
+        fill(unsafe { open.slab().part(0, len) })?;
+        Ok(open.seal())
+    }
+
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.slab {

@@ -2,7 +2,7 @@
 
 use super::{
     Plan,
-    course::Course,
+    course::{Course, Step},
     plan::StreamPlan,
     state::{Flight, Piece, Ready},
 };
@@ -23,6 +23,8 @@ pub(super) enum Feed {
     Rows(Course),
     /// Steps come one after the other.
     Stream(Box<Mutex<Pull>>),
+    /// Steps come from outside, for the epoch that is named.
+    Given(u64, Mutex<VecDeque<Vec<u64>>>),
 }
 
 impl Feed {
@@ -31,6 +33,13 @@ impl Feed {
             None => Feed::Rows(Course::new(plan, world, start)),
             Some(stream) => Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start)))),
         }
+    }
+
+    /// The next step that was given from outside.
+    pub(super) fn given(&self) -> Option<Step> {
+        let Feed::Given(epoch, steps) = self else { return None };
+        let rows = steps.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        Some(Step { epoch: *epoch, global: 0..0, rows, pads: 0, after: Cursor::default(), ends_epoch: false })
     }
 
     /// The next batch of a stream. Reads; only one thread may be here.

@@ -1,7 +1,7 @@
 //! A plan that is run epoch after epoch.
 
 use super::{
-    Checkpoint, OnError, Options, Plan, Run, checkpoint::Position, course::Course, home::Home,
+    Checkpoint, OnError, Options, Plan, Run, checkpoint::Position, course::Course, feed::Feed, home::Home,
     options::Settled, threads::Engine,
 };
 use crate::{
@@ -118,6 +118,7 @@ impl Loader {
             None => Engine::start(
                 Arc::clone(&self.plan),
                 at.cursor,
+                Feed::new(&self.plan, &self.options.world, at.cursor),
                 // Without more epochs to come there is no reason to look beyond this one.
                 if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) },
                 self.settled,
@@ -137,6 +138,26 @@ impl Loader {
         };
         self.home.stand(at);
         Ok(Run::new(engine, at, steps, self.next, Arc::clone(&self.home)))
+    }
+
+    /// Starts a run over rows that are given from outside, by [`Run::give`]. Random transforms see them in this epoch.
+    /// Neither checkpoint nor ledger know of it: whoever gives the rows knows which they are.
+    pub fn start_given(&mut self, epoch: u64) -> Result<Run> {
+        if self.plan.is_stream() {
+            return Err(Error::argument("rows of a stream cannot be looked up, so they cannot be given"));
+        }
+        let engine = Engine::start(
+            Arc::clone(&self.plan),
+            Cursor { epoch, place: 0 },
+            Feed::Given(epoch, Mutex::default()),
+            0,
+            self.settled,
+            &self.options,
+            Arc::clone(&self.pool),
+            Arc::clone(&self.scratches),
+            Arc::clone(&self.trace),
+        )?;
+        Ok(Run::of_given_rows(engine, Arc::clone(&self.home)))
     }
 
     /// Where the consumer stands: what it has received.

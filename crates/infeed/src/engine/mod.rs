@@ -29,6 +29,7 @@ mod pace;
 mod plan;
 mod policy;
 mod reader;
+mod receipt;
 mod run;
 mod sample;
 mod state;
@@ -43,6 +44,7 @@ pub(crate) use pace::Pace;
 pub use plan::{BatchSize, Identity, Opened, Plan, StreamPlan};
 pub(crate) use policy::Bad;
 pub use policy::{BadSample, OnError};
+pub use receipt::Changes;
 pub use run::{Next, Run};
 
 #[cfg(test)]

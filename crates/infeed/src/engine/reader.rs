@@ -1,7 +1,7 @@
 //! I/O threads: they plan batches, cut them into pieces and read the pieces.
 
 use super::{
-    course::{Course, Step},
+    course::Step,
     feed::Feed,
     state::{Flight, Piece, Ready, State},
     threads::Shared,
@@ -57,7 +57,14 @@ pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>
     let number = state.next;
     state.next += 1;
     let flight = match &shared.feed {
-        Feed::Rows(course) => plan_flight(shared, course, number),
+        Feed::Rows(course) => plan_flight(shared, course.step(number), number),
+        Feed::Given(..) => match shared.feed.given() {
+            Some(step) => plan_flight(shared, step, number),
+            None => {
+                let error = Error::Internal { what: "no rows were given for a batch".to_owned() };
+                Flight { number, ..Flight::failed(error) }
+            }
+        },
         Feed::Stream(_) => {
             // Pulling waits for the stream: not with the lock held, and one thread at a time.
             state.planning = true;
@@ -154,9 +161,9 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
-fn plan_flight(shared: &Shared, course: &Course, number: u64) -> Flight {
+fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
     let plan = &shared.plan;
-    let Step { epoch, global, rows, pads, after, ends_epoch } = course.step(number);
+    let Step { epoch, global, rows, pads, after, ends_epoch } = step;
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
     sorted.sort_unstable_by_key(|i| (rows[*i], *i));
     let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);

@@ -1,10 +1,16 @@
 //! One epoch, from the consumer's end.
 
-use super::{checkpoint::Position, home::Home, threads::Engine};
-use crate::{batch::Batch, order::Delivery};
+use super::{
+    checkpoint::Position,
+    home::Home,
+    receipt::{Changes, Receipt},
+    threads::Engine,
+};
+use crate::{batch::Batch, trace::Trace};
 use infeed_core::{Error, Result};
 use std::{
-    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
+    collections::VecDeque,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -29,6 +35,14 @@ pub struct Run {
     left: Option<u64>,
     /// Where the next epoch starts.
     next: Position,
+    /// Batches that were taken and are not yet in the hands of whoever the loader works for.
+    taken: VecDeque<Receipt>,
+    /// Where the consumer stands when it has received those, if the epoch is over with them.
+    ended: Option<Position>,
+    /// How many batches of given rows there are so far, where the rows come from outside.
+    given: Option<u64>,
+    trace: Arc<Trace>,
+    error_limit: u64,
     process: u32,
     left_at: Instant,
 }
@@ -43,18 +57,92 @@ impl Run {
     ) -> Self {
         engine.shared.lock().began = Instant::now();
         Run {
+            trace: Arc::clone(&engine.shared.trace),
+            error_limit: engine.shared.error_limit,
             engine: Some(engine),
             home,
             at,
             left,
             next,
+            taken: VecDeque::new(),
+            ended: None,
+            given: None,
             process: std::process::id(),
             left_at: Instant::now(),
         }
     }
 
-    /// The next batch, in order. Waits at most `patience`.
+    /// A run over rows that come from outside, by [`Run::give`].
+    pub(super) fn of_given_rows(engine: Engine, home: Arc<Home>) -> Self {
+        let at = Position::default();
+        Run { given: Some(0), ..Run::new(engine, at, Some(0), at, home) }
+    }
+
+    /// Adds batches to a run over given rows: each entry is one batch.
+    pub fn give(&mut self, batches: Vec<Vec<u64>>) -> Result<()> {
+        let (Some(given), Some(left), Some(engine)) = (&mut self.given, &mut self.left, &self.engine) else {
+            return Err(Error::argument("this run takes its rows from an order, or is closed"));
+        };
+        let rows = engine.shared.plan.source.rows();
+        if let Some(bad) = batches.iter().flatten().find(|row| **row >= rows) {
+            return Err(Error::argument(format!("there is no row {bad}: the source has {rows} rows")));
+        }
+        *given += batches.len() as u64;
+        *left += batches.len() as u64;
+        engine.give(batches);
+        Ok(())
+    }
+
+    /// The next batch, in order, and at once received. Waits at most `patience`.
     pub fn next(&mut self, patience: Option<Duration>) -> Result<Next> {
+        let start = Instant::now();
+        let found = self.take(patience)?;
+        self.count_wait(start.elapsed());
+        if matches!(found, Next::Batch(_)) {
+            self.settle(&Changes::default());
+        }
+        Ok(found)
+    }
+
+    /// Whether [`Run::take`] would not have to wait.
+    pub fn ready(&self) -> bool {
+        self.left == Some(0) || self.engine.as_ref().is_none_or(Engine::is_ready)
+    }
+
+    /// Counts the oldest batch that was taken as received: from now on a checkpoint lies behind it. `waited` is how long
+    /// the consumer waited for it, and `changes` what became of its samples after it was taken.
+    ///
+    /// Whoever works ahead (on its way to a device, say) takes early and calls this when the batch is handed over, so
+    /// that nothing is lost when the job ends in between.
+    pub fn received(&mut self, waited: Duration, changes: Changes) -> Result<()> {
+        self.count_wait(waited);
+        let epoch = self.settle(&changes);
+        changes.bad.iter().try_for_each(|(row, error)| {
+            self.trace.bad.record(epoch.unwrap_or(0), *row, error, self.error_limit)
+        })
+    }
+
+    fn settle(&mut self, changes: &Changes) -> Option<u64> {
+        let epoch = self.taken.pop_front().map(|receipt| receipt.settle(&self.home, changes));
+        if self.taken.is_empty()
+            && let Some(next) = self.ended.take()
+        {
+            self.home.stand(next);
+        }
+        epoch
+    }
+
+    /// The consumer waited so long until now, and did something else before.
+    fn count_wait(&mut self, waited: Duration) {
+        let now = Instant::now();
+        let all = now - self.left_at;
+        self.left_at = now;
+        self.trace.wait_ns.fetch_add(waited.as_nanos() as u64, Relaxed);
+        self.trace.consumer_ns.fetch_add(all.saturating_sub(waited).as_nanos() as u64, Relaxed);
+    }
+
+    /// The next batch, in order, without counting it as received. Waits at most `patience`.
+    pub fn take(&mut self, patience: Option<Duration>) -> Result<Next> {
         if self.engine.is_some() && self.process != std::process::id() {
             return Err(Error::argument(
                 "this loader was started before the process forked and its threads stayed behind; start the iteration \
@@ -62,17 +150,13 @@ impl Run {
             ));
         }
         if self.left == Some(0) {
-            self.end();
+            if self.given.is_none() {
+                self.end();
+            }
             return Ok(Next::End);
         }
         let Some(engine) = &mut self.engine else { return Ok(Next::End) };
-        let start = Instant::now();
-        let trace = Arc::clone(&engine.shared.trace);
-        trace.consumer_ns.fetch_add((start - self.left_at).as_nanos() as u64, Relaxed);
-        let found = engine.take(start, patience);
-        self.left_at = Instant::now();
-        trace.wait_ns.fetch_add((self.left_at - start).as_nanos() as u64, Relaxed);
-        let flight = match found {
+        let flight = match engine.take(Instant::now(), patience) {
             Ok(Some(flight)) => flight,
             Ok(None) => return Ok(Next::Waiting),
             Err(error) => {
@@ -85,7 +169,7 @@ impl Run {
                 self.left = Some(0);
             }
             // A consumer that counts steps goes on with the next epoch.
-            return self.next(patience);
+            return self.take(patience);
         }
         let failed = flight.done.as_ref().is_some_and(Result::is_err);
         if let Err(error) = self.report(flight.epoch, flight.bad, failed) {
@@ -103,28 +187,23 @@ impl Run {
                 return Err(error);
             }
         };
-        trace.batches.fetch_add(1, Relaxed);
-        trace.samples.fetch_add(batch.len() as u64, Relaxed);
+        self.trace.batches.fetch_add(1, Relaxed);
+        self.trace.samples.fetch_add(batch.len() as u64, Relaxed);
         self.left = match self.left {
             Some(left) => Some(left - 1),
             None => flight.ends_epoch.then_some(0),
         };
         self.at = Position { lap: self.at.lap, step: self.at.step + 1, cursor: engine.at };
-        self.home.stand(self.at);
-        let (plan, world) = (&engine.shared.plan, &engine.shared.world);
-        self.home.ledger.lock().unwrap_or_else(PoisonError::into_inner).count(&Delivery {
-            epoch: flight.epoch,
-            from: flight.global.start,
-            to: flight.global.end,
-            global: plan.batch.global(world.size),
-            last: plan.last,
-            rank: world.rank,
-            size: world.size,
-            rows: &batch.rows,
-            pads: batch.pads,
-            stand_ins: &batch.stand_ins(),
-            left_out: &batch.left_out,
-        });
+        if self.given.is_none() {
+            let shared = &engine.shared;
+            self.taken.push_back(Receipt::new(
+                self.at,
+                &shared.plan,
+                &shared.world,
+                (flight.epoch, flight.global),
+                &batch,
+            ));
+        }
         Ok(Next::Batch(batch))
     }
 
@@ -141,7 +220,12 @@ impl Run {
         if let Some(engine) = self.engine.take() {
             // How far a stream goes in so many steps is known only now.
             let counted = engine.shared.plan.stream.is_some() && self.next.cursor.place > 0;
-            self.home.stand(if counted { Position { cursor: engine.at, ..self.next } } else { self.next });
+            let next = if counted { Position { cursor: engine.at, ..self.next } } else { self.next };
+            if self.taken.is_empty() {
+                self.home.stand(next);
+            } else {
+                self.ended = Some(next);
+            }
             if engine.is_here() && engine.shared.lock().limit == u64::MAX {
                 self.home.keep(engine);
             }

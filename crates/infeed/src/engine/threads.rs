@@ -89,6 +89,7 @@ impl Engine {
     pub(super) fn start(
         plan: Arc<Plan>,
         start: Cursor,
+        feed: Feed,
         limit: u64,
         settled: Settled,
         options: &Options,
@@ -97,7 +98,7 @@ impl Engine {
         trace: Arc<Trace>,
     ) -> Result<Self> {
         let shared = Arc::new(Shared {
-            feed: Feed::new(&plan, &options.world, start),
+            feed,
             plan,
             settled,
             on_error: options.on_error,
@@ -113,7 +114,8 @@ impl Engine {
         });
         let mut engine =
             Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
-        if limit > 0 {
+        let given = matches!(engine.shared.feed, Feed::Given(..));
+        if limit > 0 || given {
             for i in 0..settled.io_threads {
                 engine.spawn(format!("infeed-io-{i}"), read_pieces)?;
             }
@@ -145,6 +147,21 @@ impl Engine {
             Err(e) => return Err(Error::io("start a thread for", "the loader", e)),
         }
         Ok(())
+    }
+
+    /// Adds batches to those that are given from outside.
+    pub(super) fn give(&self, batches: Vec<Vec<u64>>) {
+        let Feed::Given(_, steps) = &self.shared.feed else { return };
+        let mut state = self.shared.lock();
+        state.limit += batches.len() as u64;
+        steps.lock().unwrap_or_else(PoisonError::into_inner).extend(batches);
+        self.shared.wake_worker(&state);
+        self.shared.wake_reader(&state);
+    }
+
+    /// Whether the oldest batch is done.
+    pub(super) fn is_ready(&self) -> bool {
+        self.shared.lock().flights.front().is_some_and(|f| f.done.is_some())
     }
 
     pub(super) fn is_here(&self) -> bool {

@@ -3,6 +3,7 @@
 //! A transform on an image changes numbers, not pixels: see [`infeed_core::Image`]. To add one, follow CONTRIBUTING.md:
 //! a folder, its `mod` line and its `ENTRY` here.
 
+mod chain;
 mod common;
 
 mod center_crop;
@@ -19,6 +20,8 @@ mod to_hwc;
 
 #[cfg(test)]
 mod tests;
+
+pub use chain::Chain;
 
 use infeed_core::{Entry, Transform};
 

@@ -47,6 +47,8 @@ pub struct Plan {
     pub seed: u64,
     /// Fields of a tuple, when batches are tuples.
     pub tuple: Option<Vec<String>>,
+    /// The first shard's name and the rows of each source the recipe reads; rows of the plan are numbered through them.
+    pub leaves: Vec<(String, u64)>,
     /// The stream that rows come from, when they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
     pub(super) layouts: Arc<[Layout]>,
@@ -103,6 +105,7 @@ impl Plan {
         let mut leaf = 0;
         let draft = Draft::of(&recipe, &leaves, &mut leaf)?;
         let stream = draft.stream.clone();
+        let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;
         let (batch, last, ragged, pad_value) = draft.batching();
         let places = draft.order.places();
@@ -119,6 +122,7 @@ impl Plan {
             branches,
             order: draft.order,
             recipe,
+            leaves: counts,
             source,
             batch,
             last,

@@ -1,0 +1,117 @@
+"""Pipelines over what Python has in memory already: arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .pipeline import Pipeline
+
+_TYPES = {"bool": "bool", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}
+_TYPES |= {f"{sign}int{bits}": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def arrays(
+    fields: Mapping[str, Any] | None = None,
+    *,
+    images: Sequence[str] = (),
+    name: str = "arrays",
+    **more: Any,
+) -> Pipeline:
+    """Read rows of arrays in memory: ``infeed.arrays(x=x, y=y)``. The first dimension counts rows.
+
+    Values are NumPy arrays, torch tensors, or lists of ``bytes`` or ``str``. Nothing is copied before a sample is made.
+    ``images`` names the u8 arrays (rows x height x width x channels, or without channels for grey) that the transforms
+    of :mod:`infeed.transforms` are to work on.
+    """
+    given = {**(fields or {}), **more}
+    if not given:
+        raise ValueError("arrays needs at least one field, for example infeed.arrays(x=x, y=y)")
+    unknown = [image for image in images if image not in given]
+    if unknown:
+        raise ValueError(f"images names {unknown[0]!r}; the fields are {', '.join(given)}")
+    return Pipeline({"source": {"paths": [name], "format": "arrays"}, "stage": []}, {name: Arrays(given, images)})
+
+
+class Arrays:
+    """Fields as the engine takes them: without a copy wherever the memory has no gaps."""
+
+    def __init__(self, fields: Mapping[str, Any], images: Sequence[str]) -> None:
+        self.fields = dict(fields)
+        self.images = tuple(images)
+        counts = {name: len(value) for name, value in self.fields.items()}
+        self.rows = next(iter(counts.values()))
+        for name, count in counts.items():
+            if count != self.rows:
+                first = next(iter(counts))
+                raise ValueError(f"the field {name!r} has {count} rows, and {first!r} has {self.rows}")
+
+    @property
+    def given(self) -> tuple[int, list[tuple[Any, ...]]]:
+        """Number of rows, and for each field name, kind, element type, shape, memory and offsets."""
+        return self.rows, [self._field(name, value) for name, value in self.fields.items()]
+
+    def _field(self, name: str, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, Cells):
+            return (name, "text" if value.text else "bytes", "u8", (), value.data, value.offsets)
+        if isinstance(value, list | tuple) and value and isinstance(value[0], bytes | str):
+            return self._field(name, Cells.of(name, value))
+        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        if array.dtype.name not in _TYPES:
+            raise TypeError(f"the field {name!r} is an array of {array.dtype}, which no tensor can hold")
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        shape = array.shape[1:]
+        kind = "array"
+        if name in self.images:
+            shape = (*shape, 1) if len(shape) == 2 else shape
+            if array.dtype != np.uint8 or len(shape) != 3:
+                raise TypeError(
+                    f"images are u8, rows x height x width x channels, and {name!r} is {array.dtype}{array.shape}"
+                )
+            kind = "image"
+        return (name, kind, _TYPES[array.dtype.name], shape, array.reshape(-1).view(np.uint8).data, b"")
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Arrays) and self.images == other.images and self.fields.keys() == other.fields.keys()
+        return same and all(value is other.fields[name] for name, value in self.fields.items())  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.rows, *self.fields))
+
+
+class Cells:
+    """Bytes or texts in one piece of memory: ``offsets`` (u64) says where each begins, and where the last ends."""
+
+    def __init__(self, data: Any, offsets: npt.NDArray[np.uint64], *, text: bool) -> None:
+        self.data = memoryview(data).cast("B")
+        self._offsets = np.ascontiguousarray(offsets, dtype=np.uint64)
+        self.text = text
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[bytes | str]) -> Cells:
+        """Of a list."""
+        text = isinstance(values[0], str)
+        if not all(isinstance(value, str if text else bytes) for value in values):
+            raise TypeError(f"the field {name!r} mixes text with other things")
+        parts = [value.encode() if isinstance(value, str) else value for value in values]
+        offsets = np.zeros(len(parts) + 1, dtype=np.uint64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(b"".join(parts), offsets, text=text)
+
+    @property
+    def offsets(self) -> memoryview:
+        """As bytes."""
+        return self._offsets.view(np.uint8).data
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _cells, (bytes(self.data), self._offsets, self.text)
+
+
+def _cells(data: bytes, offsets: npt.NDArray[np.uint64], text: bool) -> Cells:
+    return Cells(data, offsets, text=text)
