@@ -19,7 +19,7 @@ from . import transforms
 from ._core import __version__, usable_cpus
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples
 from .loader import Batch, Ledger, Loader, Stats
-from .memory import arrays
+from .memory import arrays, wrap
 from .pipeline import Pipeline, Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
 from .world import World, world
@@ -54,4 +54,5 @@ __all__ = [
     "transforms",
     "usable_cpus",
     "world",
+    "wrap",
 ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .functions.layer import Layer
 from .world import world
 
 if TYPE_CHECKING:
@@ -43,13 +44,16 @@ class Batch(dict[str, Any]):
     asked for.
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "_kept")
 
     _core: _core.Batch | None
+    _kept: list[int] | None
 
     def __init__(self, *fields: Any, **more: Any) -> None:
         super().__init__(*fields, **more)
         self._core = None
+        # The places of the engine's batch that are here, where functions left some out or made several of one.
+        self._kept = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Batch, (dict(self),)
@@ -61,16 +65,18 @@ class Batch(dict[str, Any]):
                 f"there is no field {name!r}; the fields are {known} (a copy does not know where it came from)"
             )
         if name == "__key__":
-            return self._core.keys()
+            return self._only(self._core.keys())
         if name == "__row__":
-            return np.asarray(self._core.rows(), dtype=np.int64)
+            return np.asarray(self._only(self._core.rows()), dtype=np.int64)
         if name == "__url__":
-            return self._core.shards()
+            return self._only(self._core.shards())
         if name == "__pad__":
-            mask = np.zeros(len(self._core), dtype=bool)
-            mask[len(mask) - self._core.pads :] = True
-            return mask
+            count = len(self._core)
+            return np.asarray(self._only([i >= count - self._core.pads for i in range(count)]), dtype=bool)
         raise KeyError(f"there is no field {name!r}; the fields are {', '.join(self)}")
+
+    def _only(self, items: list[Any]) -> list[Any]:
+        return items if self._kept is None else [items[at] for at in self._kept]
 
 
 # Threads that call into Python (streams of Python iterators) must be stopped while there is a Python to call into.
@@ -157,6 +163,14 @@ class Loader:
     * ``persistent``: threads live on between epochs and prepare the next one while you use the last batches
     * ``ledger_rows``: the :meth:`ledger` keeps the rows themselves
 
+    For pipelines with Python functions, and for wrapped data sets:
+
+    * ``workers``: ``"threads"`` (nothing is pickled or copied; Python code of two threads takes turns, NumPy and image
+      libraries mostly do not), ``"processes"`` (results come back in shared memory) or ``"consumer"`` (when you ask)
+    * ``num_workers``: how many (default: the CPUs this process may use, shared among the ranks of the node)
+    * ``multiprocessing_context``: ``"fork"``, ``"forkserver"``, ``"spawn"`` or a context; the platform's own by default
+    * ``on_dead_worker``: ``"raise"``, or ``"replace"`` a worker process that was killed and go on
+
     Which part of each global batch is this rank's, and how epochs are counted:
 
     * ``rank``, ``world_size``: found from the launcher when not given, see :func:`infeed.world`
@@ -177,6 +191,10 @@ class Loader:
         error_limit: int = 1000,
         persistent: bool = True,
         ledger_rows: bool = False,
+        workers: str = "threads",
+        num_workers: int | None = None,
+        multiprocessing_context: Any = None,
+        on_dead_worker: str = "raise",
         rank: int | None = None,
         world_size: int | None = None,
         epoch: int = 0,
@@ -197,13 +215,35 @@ class Loader:
             "endless": endless,
             "steps_per_epoch": steps_per_epoch,
         }
+        self._layer_options: dict[str, Any] = {
+            "workers": workers,
+            "num_workers": num_workers,
+            "multiprocessing_context": multiprocessing_context,
+            "on_dead_worker": on_dead_worker,
+        }
         plan = pipeline.plan
+        self._layer = self._make_layer(on_error) if pipeline._runs_python else None
+        if not plan.fields:
+            # Nothing to read or decode: the engine only counts.
+            self._options |= {"threads": 1, "io_threads": 1}
         place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
         self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
         self._tuple = plan.tuple
         self._kinds = {name: kind for name, kind, _ in plan.fields}
         self._runs: list[_core.Run | GivenRun] = []
         _LIVE.add(self)
+
+    def _make_layer(self, on_error: str) -> Layer:
+        options = self._layer_options
+        return Layer(
+            self.pipeline,
+            world=self.world,
+            workers=options["workers"],
+            num_workers=options["num_workers"],
+            context=options["multiprocessing_context"],
+            on_dead_worker=options["on_dead_worker"],
+            on_error=on_error,
+        )
 
     def __len__(self) -> int:
         """Steps of an epoch: the same number on every rank."""
@@ -266,7 +306,7 @@ class Loader:
     def _batches(self, run: _core.Run | GivenRun) -> Iterator[Any]:
         self._runs.append(run)
         try:
-            if not self._looks_ahead:
+            if not self._looks_ahead and self._layer is None:
                 while (batch := run.next()) is not None:
                     yield self._hand_out(batch)
                 return
@@ -291,6 +331,9 @@ class Loader:
 
     def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
         """Batches as this process has them, in order, not yet counted as received."""
+        if self._layer is not None:
+            yield from self._layer.made(self, run)
+            return
         while (batch := run.take()) is not None:
             yield Made(self._hand_out(batch))
 
@@ -307,22 +350,35 @@ class Loader:
             out[name] = self._convert(batch.column(name), kind)
         return out
 
-    def _convert(self, column: Any, kind: str) -> Any:
+    def _convert(self, column: Any, kind: str, array: Callable[[_core.Array], Any] | None = None) -> Any:
+        array = array or self._array
         if isinstance(column, list):
             if kind == "json":
                 return [None if item is None else json.loads(item) for item in column]
             if kind == "text":
                 return column
-            return [None if item is None else self._array(item) for item in column]
-        return self._array(column)
+            return [None if item is None else array(item) for item in column]
+        return array(column)
 
     def _array(self, array: _core.Array) -> Any:
-        out = np.asarray(array)
-        return out.view(_bfloat16()) if array.dtype == "bf16" else out
+        """An array of the engine as this door gives it."""
+        return _numpy(array)
+
+    def _leaf(self, value: Any) -> Any:
+        """An array that a Python function made, as this door gives it."""
+        return value.detach().cpu().numpy() if hasattr(value, "detach") else value
+
+    def _numpy_columns(self, batch: _core.Batch) -> dict[str, Any]:
+        """What the engine made, for Python functions."""
+        return {name: self._convert(batch.column(name), kind, _numpy) for name, kind in self._kinds.items()}
 
     def stats(self) -> Stats:
         """Rates, waits, the stage that holds the loader back, and the bad samples so far."""
-        return Stats(json.loads(self._core.stats_json()), self._core.stats_text())
+        numbers, text = json.loads(self._core.stats_json()), self._core.stats_text()
+        if self._layer is not None:
+            numbers["python"], line = self._layer.stats(numbers["seconds"])
+            text = f"{text.rstrip()}\n{line}\n"
+        return Stats(numbers, text)
 
     def explain(self) -> str:
         """The pipeline in words."""
@@ -336,6 +392,8 @@ class Loader:
         for run in self._runs:
             run.close()
         self._runs.clear()
+        if self._layer is not None:
+            self._layer.close()
         self._core.rest()
 
     def __enter__(self) -> Loader:
@@ -346,7 +404,7 @@ class Loader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A loader travels to another process as its pipeline, options and state; it goes on where this one is.
-        options = {**self._options, "rank": self.world.rank, "world_size": self.world.size}
+        options = {**self._options, **self._layer_options, "rank": self.world.rank, "world_size": self.world.size}
         return _rebuild, (type(self), self.pipeline, options, self.state_dict())
 
     def __repr__(self) -> str:
@@ -360,6 +418,11 @@ def _rebuild(kind: type[Loader], pipeline: Pipeline, options: dict[str, Any], st
     loader = kind(pipeline, **options)
     loader.load_state_dict(state)
     return loader
+
+
+def _numpy(array: _core.Array) -> Any:
+    out = np.asarray(array)
+    return out.view(_bfloat16()) if array.dtype == "bf16" else out
 
 
 def _bfloat16() -> Any:

@@ -1,14 +1,15 @@
-"""Pipelines over what Python has in memory already: arrays."""
+"""Pipelines over what Python has already: arrays, and objects that give samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .pipeline import Pipeline
+from .sources import stream
 
 _TYPES = {"bool": "bool", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}
 _TYPES |= {f"{sign}int{bits}": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -34,6 +35,56 @@ def arrays(
     if unknown:
         raise ValueError(f"images names {unknown[0]!r}; the fields are {', '.join(given)}")
     return Pipeline({"source": {"paths": [name], "format": "arrays"}, "stage": []}, {name: Arrays(given, images)})
+
+
+def wrap(data: Any, *, name: str | None = None) -> Pipeline:
+    """Read samples from an object with ``__getitem__`` and ``__len__`` (a torch ``Dataset``, a list), or ``__iter__``.
+
+    Samples may be anything: dicts, tuples, arrays, tensors. They are made where the door says (``workers=``), in the
+    order of the pipeline, and collated as :meth:`Pipeline.batch` describes. Objects that can only be iterated over are
+    streams (see :func:`infeed.stream`); a tuple has the fields ``"0"``, ``"1"``, and a single value is ``"value"``.
+    """
+    name = name or type(data).__qualname__
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
+        return Pipeline({"source": {"paths": [name], "format": "rows"}, "stage": []}, {name: Wrapped(data)})
+    if hasattr(data, "__iter__"):
+        return stream(_Items(data))
+    raise TypeError(f"wrap takes something with __getitem__ and __len__, or __iter__, got {data!r}")
+
+
+class Wrapped:
+    """An object that gives samples by number. The engine only counts its rows."""
+
+    def __init__(self, data: Any) -> None:
+        self.object = data
+
+    @property
+    def given(self) -> int:
+        """How many rows it has."""
+        return len(self.object)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Wrapped) and self.object is other.object
+
+    def __hash__(self) -> int:
+        return id(self.object)
+
+
+class _Items:
+    """An iterable whose items become rows."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.__qualname__ = type(data).__qualname__
+
+    def __call__(self) -> Iterator[Mapping[str, Any]]:
+        for item in self.data:
+            if isinstance(item, Mapping):
+                yield item
+            elif isinstance(item, list | tuple):
+                yield {str(i): value for i, value in enumerate(item)}
+            else:
+                yield {"value": item}
 
 
 class Arrays:

@@ -7,13 +7,14 @@ import dataclasses
 import json
 import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from .functions import Function
 from .transforms import Transform
 
 if TYPE_CHECKING:
@@ -28,10 +29,19 @@ class Pipeline:
     and can be written to a file (:attr:`recipe`).
     """
 
-    def __init__(self, recipe: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        recipe: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        functions: Sequence[Function] = (),
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
         self._json = json.dumps(recipe)
         # What a recipe cannot hold, by the name that stands in its place: iterators, arrays, wrapped data sets.
         self._given = dict(given or {})
+        # Nor functions: the recipe has their names.
+        self._functions = tuple(functions)
+        self._collate = collate
         self._plan: _core.Plan | None = None
 
     @property
@@ -50,7 +60,28 @@ class Pipeline:
     def _then(self, **stage: Any) -> Pipeline:
         recipe = self.recipe
         recipe["stage"].append(stage)
-        return Pipeline(recipe, self._given)
+        return Pipeline(recipe, self._given, self._functions, self._collate)
+
+    def _call(self, *functions: Function) -> Pipeline:
+        """With Python functions at its end."""
+        recipe = self.recipe
+        recipe["stage"] += [{"op": "python", "what": function.name} for function in functions]
+        return Pipeline(recipe, self._given, (*self._functions, *functions), self._collate)
+
+    @property
+    def _runs_python(self) -> bool:
+        """Whether a part of every sample is made in Python."""
+        return bool(self._functions) or self._collate is not None or any(_is_wrapped(g) for g in self._given.values())
+
+    @property
+    def _collation(self) -> dict[str, Any]:
+        """How samples that Python made become batches."""
+        stage: dict[str, Any] = next((s for s in self.recipe["stage"] if s["op"] == "batch"), {})
+        return {
+            "ragged": stage.get("ragged", "list"),
+            "pad_value": stage.get("pad_value", 0.0),
+            "collate": self._collate,
+        }
 
     def shuffle(
         self,
@@ -191,15 +222,28 @@ class Pipeline:
             stage["group"] = _whole("group", group)
         return self._then(op="by_length", **stage, window=_whole("window", window), seed=_whole("seed", seed))
 
-    def filter(self, expr: str) -> Pipeline:
+    def filter(
+        self,
+        expr: str | Callable[..., Any],
+        *,
+        on: str | Iterable[str] | None = None,
+        seeded: bool = True,
+    ) -> Pipeline:
         """Keep the rows for which an expression is true: ``filter("label in (3, 5) and bytes < 2MB")``.
 
         Over ``row``, ``key``, ``shard``, ``bytes`` and the ``label`` of image folders it is applied before anything is
         read: the length is known and batches are full. Over decoded fields (``cls``, ``json.width``, ``jpg.height``) it
         is applied to samples: a row that does not fit is left out of its batch, which gets shorter.
+
+        A Python function takes a sample, or the value of the fields ``on``, and says whether it is kept; batches get
+        shorter, too.
         """
+        if callable(expr):
+            return self._call(Function("filter", expr, _names(on), seeded, len(self._functions)))
         if not isinstance(expr, str):
-            raise TypeError(f"filter takes an expression as text, got {expr!r} (Python functions cannot filter yet)")
+            raise TypeError(f"filter takes an expression as text, or a function, got {expr!r}")
+        if self._functions:
+            raise ValueError("an expression filters what infeed reads: put it before the Python functions")
         return self._then(op="filter", expr=expr)
 
     def __add__(self, other: Pipeline) -> Pipeline:
@@ -240,24 +284,49 @@ class Pipeline:
             uses[field] = {"name": name, "args": image if name in ("rgb", "gray", "stored") else {}}
         return self._then(op="decode", fields=uses)
 
-    def map(self, *transforms: Transform, on: str | Iterable[str] | None = None) -> Pipeline:
-        """Apply transforms of :mod:`infeed.transforms`, one after the other.
+    def map(
+        self,
+        *transforms: Transform | Callable[..., Any],
+        on: str | Iterable[str] | None = None,
+        seeded: bool = True,
+    ) -> Pipeline:
+        """Apply transforms of :mod:`infeed.transforms`, or Python functions, one after the other.
 
-        ``on`` names the field or fields; without it every image is meant. Several fields get the same random choices,
-        so an image and its mask stay aligned.
+        ``on`` names the field or fields. Transforms without it work on every image; several fields get the same random
+        choices, so an image and its mask stay aligned.
+
+        A Python function takes a sample (a dict of arrays) and gives one; with ``on`` it takes and gives the value of
+        that field, or a tuple of values. Transforms of torchvision and albumentations are such functions. Who runs them
+        is said to the door: ``to_torch(workers="threads" | "processes" | "consumer", num_workers=...)``. A function with
+        a parameter ``rng`` gets a NumPy generator of its own for each row. For others the generators of ``random``,
+        ``numpy.random`` and torch are seeded per row, unless ``seeded=False`` or they run in threads, where nothing
+        global can be seeded.
         """
         if not transforms:
-            raise ValueError("map needs at least one transform")
-        fields = [] if on is None else [on] if isinstance(on, str) else list(on)
+            raise ValueError("map needs at least one transform or function")
+        fields = _names(on)
         out = self
         for transform in transforms:
-            if not isinstance(transform, Transform):
-                raise TypeError(
-                    f"map takes transforms of infeed.transforms, got {transform!r}"
-                    " (Python functions cannot be mapped yet)"
-                )
-            out = out._then(op="map", name=transform.name, on=fields, args=transform.args)
+            if isinstance(transform, Transform):
+                if not out._functions:
+                    out = out._then(op="map", name=transform.name, on=list(fields), args=transform.args)
+                    continue
+                function = Function("native", (transform,), fields, number=len(out._functions))
+            elif callable(transform):
+                function = Function("map", transform, fields, seeded, len(out._functions))
+            else:
+                raise TypeError(f"map takes transforms of infeed.transforms and functions, got {transform!r}")
+            out = out._call(function)
         return out
+
+    def flat_map(self, function: Callable[..., Iterable[Any]], *, seeded: bool = True) -> Pipeline:
+        """Apply a Python function that makes any number of samples of one: it gives an iterable of samples.
+
+        ``batch(64)`` counts rows: a batch holds all samples that its 64 rows became.
+        """
+        if not callable(function):
+            raise TypeError(f"flat_map takes a function, got {function!r}")
+        return self._call(Function("flat_map", function, (), seeded, len(self._functions)))
 
     def batch(
         self,
@@ -268,6 +337,7 @@ class Pipeline:
         last: str = "short",
         ragged: str = "list",
         pad_value: float = 0,
+        collate: Callable[[list[Any]], Any] | None = None,
     ) -> Pipeline:
         """Make batches of ``size`` samples on every rank, or of ``global_size`` samples over all ranks together.
 
@@ -276,7 +346,8 @@ class Pipeline:
         marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
 
         Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
-        ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``.
+        ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``. ``collate`` is a Python
+        function that makes a batch of a list of samples instead.
         """
         if ragged not in ("list", "pad"):
             raise ValueError(f'ragged must be "list" or "pad", got {ragged!r}')
@@ -292,10 +363,36 @@ class Pipeline:
         if global_size is not None:
             stage["global_size"] = _whole("global_size", global_size)
         last = "drop" if drop_last else last
-        return self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
+        out = self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
+        if collate is None:
+            return out
+        if not callable(collate):
+            raise TypeError(f"collate takes a function, got {collate!r}")
+        return Pipeline(out.recipe, self._given, self._functions, collate)
+
+    def map_batch(
+        self,
+        *functions: Callable[..., Any],
+        on: str | Iterable[str] | None = None,
+        seeded: bool = True,
+    ) -> Pipeline:
+        """Apply Python functions to whole batches, after :meth:`batch`: dicts of arrays, or the fields ``on``.
+
+        They run where the functions of :meth:`map` run. A parameter ``rng`` gets a generator addressed by the batch.
+        """
+        if not functions:
+            raise ValueError("map_batch needs at least one function")
+        out = self
+        for function in functions:
+            if not callable(function):
+                raise TypeError(f"map_batch takes functions, got {function!r}")
+            out = out._call(Function("map_batch", function, _names(on), seeded, len(out._functions)))
+        return out
 
     def to_tuple(self, *fields: str) -> Pipeline:
         """Hand batches out as tuples of these fields instead of dicts; other fields are not read."""
+        if self._runs_python:
+            return self._call(Function("tuple", fields))
         return self._then(op="tuple", fields=list(fields))
 
     def to_numpy(self, **options: Any) -> Loader:
@@ -351,10 +448,8 @@ class Pipeline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recipe to a file that ``infeed bench`` and ``infeed verify-epoch`` read."""
-        if self._given:
-            raise ValueError(
-                "what Python hands over (iterators, arrays, data sets) has no recipe that could be written down"
-            )
+        if self._given or self._runs_python:
+            raise ValueError("what Python hands over (iterators, arrays, functions) has no recipe to be written down")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.recipe, file, indent=1)
 
@@ -363,7 +458,10 @@ class Pipeline:
         return self.plan.batches
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pipeline) and (self._json, self._given) == (other._json, other._given)
+        return isinstance(other, Pipeline) and self._parts() == other._parts()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._json, self._given, self._functions, self._collate
 
     def __hash__(self) -> int:
         return hash(self._json)
@@ -373,7 +471,7 @@ class Pipeline:
         return _short(recipe)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pipeline, (self.recipe, self._given)
+        return Pipeline, (self.recipe, self._given, self._functions, self._collate)
 
     def __iter__(self) -> Any:
         raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or pipeline.to_torch()")
@@ -428,6 +526,15 @@ def _reals(numbers: Sequence[float]) -> list[float] | dict[str, str]:
     if array.ndim != 1:
         raise ValueError(f"expected a flat list of numbers, got an array of shape {array.shape}")
     return {"f64": base64.b64encode(array.tobytes()).decode()}
+
+
+def _names(on: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if on is None else (on,) if isinstance(on, str) else tuple(on)
+
+
+def _is_wrapped(given: Any) -> bool:
+    """Whether the samples of a source are made in Python: the engine has only their numbers."""
+    return hasattr(given, "object")
 
 
 def _whole(what: str, value: int) -> int:

@@ -72,8 +72,8 @@ def _join(pipelines: Iterable[Pipeline], **how: Any) -> Pipeline:
         recipe, names = part.recipe, {}
         for name, item in part._given.items():
             # Two things of one name must be told apart; the same thing twice stays one.
-            free = (n for n in (name, *(f"{name} ({i})" for i in itertools.count(2))) if given.get(n, item) is item)
-            names[name] = next(free)
+            others = (f"{name} ({i})" for i in itertools.count(2))
+            names[name] = next(n for n in itertools.chain([name], others) if given.get(n, item) is item)
             given[names[name]] = item
         recipes.append(_renamed(recipe, names))
     return Pipeline({"source": {"join": how, "part": recipes}, "stage": []}, given)

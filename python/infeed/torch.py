@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import _core
 from .loader import Loader
 
@@ -25,6 +27,12 @@ class TorchLoader(Loader):
             # view would spoil other samples: copy.
             return torch.frombuffer(bytearray(array), dtype=_DTYPES[array.dtype]).reshape(array.shape)
         return torch.utils.dlpack.from_dlpack(array)
+
+    def _leaf(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            # torch has no read-only tensors.
+            return torch.from_numpy(value if value.flags.writeable else value.copy())
+        return value
 
 
 _DTYPES = {

@@ -7,6 +7,7 @@ every parameter. The classes are made from the loader's own table, so this modul
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 from . import _core
@@ -33,6 +34,16 @@ class Transform:
         if missing:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
         self.args = {key: _plain(value) for key, value in args.items()}
+
+    def __call__(self, image: Any, *, seed: int | None = None) -> Any:
+        """Apply it to one image (u8, height x width x channels) outside of a pipeline.
+
+        Random choices differ from call to call and follow ``random.seed``; with ``seed`` they are always the same.
+        """
+        from .functions.stage import on_array
+
+        chain = _core.Chain(json.dumps([[self.name, self.args]]))
+        return on_array(chain, image, (random.getrandbits(64) if seed is None else seed, 0, 0, 0))
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.args.items())})"

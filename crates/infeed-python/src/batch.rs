@@ -41,6 +41,12 @@ impl Batch {
         }
     }
 
+    /// The epoch of its rows.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.inner.epoch
+    }
+
     /// The row of each sample.
     fn rows(&self) -> Vec<u64> {
         self.inner.rows.clone()

@@ -17,7 +17,13 @@ const WHOLE_FILES: [&str; 3] = ["folder", "files", "manifest"];
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
-    Ok(Arc::new(Plan::with(recipe, &mut open_source)?))
+    let plan = Plan::with(recipe, &mut open_source)?;
+    if let Some(what) = plan.python.first() {
+        return Err(Error::argument(format!(
+            "the recipe has a Python function ({what}): only Python can run it"
+        )));
+    }
+    Ok(Arc::new(plan))
 }
 
 /// Opens what one part of a recipe reads.

@@ -38,6 +38,8 @@ impl Column {
 pub struct Batch {
     /// Name and content of every field.
     pub columns: Vec<(Arc<str>, Column)>,
+    /// The epoch of its rows.
+    pub epoch: u64,
     /// The row of each sample.
     pub rows: Vec<u64>,
     /// How many samples, at the end, are given a second time to fill the batch up.
@@ -69,7 +71,15 @@ pub enum Fate {
 impl Batch {
     /// A batch without samples and fields.
     pub fn empty() -> Self {
-        Batch { columns: vec![], rows: vec![], pads: 0, replaced: vec![], left_out: vec![], names: None }
+        Batch {
+            columns: vec![],
+            epoch: 0,
+            rows: vec![],
+            pads: 0,
+            replaced: vec![],
+            left_out: vec![],
+            names: None,
+        }
     }
 
     /// How many samples there are.

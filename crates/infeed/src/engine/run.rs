@@ -181,7 +181,7 @@ impl Run {
             .done
             .unwrap_or_else(|| Err(Error::Internal { what: "an empty flight".to_owned() }))
         {
-            Ok(batch) => batch,
+            Ok(batch) => Batch { epoch: flight.epoch, ..batch },
             Err(error) => {
                 self.close();
                 return Err(error);

@@ -194,6 +194,11 @@ pub enum Stage {
         /// Field to decoder.
         fields: BTreeMap<String, Use>,
     },
+    /// A function of the consumer, by name. The engine does not run it; it changes what samples are.
+    Python {
+        /// What `explain()` calls it.
+        what: String,
+    },
     /// Applies a transform.
     Map {
         /// Its name.
@@ -316,6 +321,7 @@ impl Stage {
             Stage::Map { .. } => "map",
             Stage::Batch { .. } => "batch",
             Stage::Tuple { .. } => "tuple",
+            Stage::Python { .. } => "python",
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Draft {
     pub(super) seed: Option<u64>,
     batch: Option<(BatchSize, Last, Ragged, f64)>,
     pub(super) tuple: Option<Vec<String>>,
+    /// Functions of the consumer, by name.
+    pub(super) python: Vec<String>,
     maps: u64,
 }
 
@@ -74,6 +76,7 @@ impl Draft {
             seed: None,
             batch: None,
             tuple: None,
+            python: vec![],
             maps: 0,
         }
     }
@@ -84,6 +87,12 @@ impl Draft {
             Join::Interleave { .. } => "interleave",
             Join::Blend { .. } => "blend",
         };
+        if let Some(odd) = parts.iter().position(|p| !p.python.is_empty()) {
+            return Err(Error::plan(
+                stage,
+                format!("part {odd} has Python functions: join first, apply them afterwards"),
+            ));
+        }
         if let Some(odd) = parts.iter().position(|p| p.batch.is_some() || p.tuple.is_some()) {
             return Err(Error::plan(
                 stage,
@@ -106,6 +115,7 @@ impl Draft {
             seed: parts.iter().find_map(|p| p.seed),
             batch: None,
             tuple: None,
+            python: vec![],
             maps: parts.iter().map(|p| p.maps).max().unwrap_or(0),
         };
         for part in parts {
@@ -122,13 +132,22 @@ impl Draft {
     }
 
     fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
-        if self.batch.is_some() && !matches!(stage, Stage::Tuple { .. }) {
+        if self.batch.is_some() && !matches!(stage, Stage::Tuple { .. } | Stage::Python { .. }) {
             return Err(Error::plan(
                 "batch",
                 "must come after every other stage: move it to the end of the pipeline",
             ));
         }
+        if let (Stage::Decode { .. } | Stage::Map { .. } | Stage::Select { .. }, Some(function)) =
+            (stage, self.python.first())
+        {
+            return Err(Error::plan(
+                function.as_str(),
+                "Python functions come after everything that infeed does to samples itself: move it down",
+            ));
+        }
         match stage {
+            Stage::Python { what } => self.python.push(what.clone()),
             Stage::Seed { seed } => self.seed = Some(*seed),
             Stage::Select { fields } => self.select(fields, "select")?,
             Stage::Decode { fields } => {

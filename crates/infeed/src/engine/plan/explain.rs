@@ -29,6 +29,12 @@ impl Plan {
                 let _ = writeln!(out, "filter  {} (after decoding: batches get shorter)", filter.text);
             }
         }
+        if self.spec.fields.is_empty() {
+            let _ = writeln!(out, "samples are made in Python, from the number of their row");
+        }
+        for what in &self.python {
+            let _ = writeln!(out, "python  {what}");
+        }
         self.explain_batch(&mut out, width);
         out
     }

@@ -128,12 +128,12 @@ fn order(order: &dyn Order) -> String {
 fn samples(recipe: &Recipe) -> String {
     fn collect<'a>(recipe: &'a Recipe, into: &mut Vec<&'a Stage>) {
         recipe.source.parts.iter().for_each(|part| collect(part, into));
-        into.extend(
-            recipe
-                .stages
-                .iter()
-                .filter(|s| matches!(s, Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. })),
-        );
+        into.extend(recipe.stages.iter().filter(|s| {
+            matches!(
+                s,
+                Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. } | Stage::Python { .. }
+            )
+        }));
     }
     let mut stages = vec![];
     collect(recipe, &mut stages);

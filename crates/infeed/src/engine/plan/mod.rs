@@ -47,6 +47,8 @@ pub struct Plan {
     pub seed: u64,
     /// Fields of a tuple, when batches are tuples.
     pub tuple: Option<Vec<String>>,
+    /// Functions of the consumer, by name, in their order.
+    pub python: Vec<String>,
     /// The first shard's name and the rows of each source the recipe reads; rows of the plan are numbered through them.
     pub leaves: Vec<(String, u64)>,
     /// The stream that rows come from, when they cannot be looked up in `source`.
@@ -118,6 +120,7 @@ impl Plan {
             fields: draft.spec.fields.iter().map(|(n, _)| Arc::clone(n)).collect(),
             seed: draft.seed.or(draft.shuffle_seed).unwrap_or(0),
             tuple: draft.tuple,
+            python: draft.python,
             spec: draft.spec,
             branches,
             order: draft.order,

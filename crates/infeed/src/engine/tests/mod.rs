@@ -69,6 +69,7 @@ impl Source for Numbers {
 const RECIPE: &str = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "shuffle", "seed": 5},
     {"op": "decode", "fields": {"n": {"name": "int"}}}, {"op": "batch", "size": 8}]}"#;
 
+mod ahead;
 mod join;
 mod resume;
 

@@ -1,0 +1,73 @@
+"""Augmentations of other libraries, called the way each wants to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def library(call: Any) -> str | None:
+    """The library that a callable comes from, when it is one that has habits of its own."""
+    for cls in type(call).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root == "albumentations":
+            return "albumentations"
+        if cls.__module__.startswith("torchvision.transforms"):
+            return "torchvision"
+    return None
+
+
+def adapted(call: Callable[..., Any], on: tuple[str, ...]) -> Callable[..., Any]:
+    """The callable for samples, or for the value of the fields ``on``.
+
+    torchvision's transforms get tensors (channels first), albumentations gets ``image=`` (and ``mask=`` for a second
+    field). Both get arrays of height x width x channels from infeed.
+    """
+    kind = library(call)
+    if kind == "albumentations" and on:
+        return _Albumentations(call)
+    if kind == "torchvision" and on:
+        return _Torchvision(call)
+    return call
+
+
+class _Albumentations:
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+    def seed(self, number: int) -> None:
+        """Its generators are its own: global seeds do not reach them."""
+        if hasattr(self.call, "set_random_seed"):
+            self.call.set_random_seed(number % 2**32)
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            made = self.call(image=value[0], mask=value[1])
+            return made["image"], made["mask"]
+        return self.call(image=value)["image"]
+
+
+class _Torchvision:
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+    def __call__(self, value: Any) -> Any:
+        values = value if isinstance(value, tuple) else (value,)
+        made = self.call(*[_tensor(v) for v in values])
+        return tuple(made) if isinstance(value, tuple) else made
+
+
+def _tensor(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    import torch
+
+    if value.ndim == 3 and value.dtype == np.uint8:
+        try:
+            from torchvision import tv_tensors
+        except ImportError:
+            return torch.from_numpy(value).permute(2, 0, 1)
+        return tv_tensors.Image(torch.from_numpy(value).permute(2, 0, 1))
+    return torch.from_numpy(value)

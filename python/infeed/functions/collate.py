@@ -1,0 +1,123 @@
+"""Samples that Python made, put together into a batch."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+New = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
+
+
+def collate(samples: Sequence[Any], *, ragged: str = "list", pad_value: float = 0, new: New = np.empty) -> Any:
+    """Dicts become a dict of batches, tuples a tuple of batches; arrays, tensors and numbers become one array.
+
+    Arrays whose shapes differ become a list, or with ``ragged="pad"`` one array. Text, bytes and everything else become
+    lists. ``new`` makes the memory: in a worker process it lies where the consumer sees it.
+    """
+    first = samples[0]
+    if isinstance(first, Mapping):
+        for i, sample in enumerate(samples):
+            if not isinstance(sample, Mapping) or sample.keys() != first.keys():
+                raise ValueError(
+                    f"samples of one batch differ: the first is {_seen(first)}, number {i} is {_seen(sample)}"
+                )
+        return {k: collate([s[k] for s in samples], ragged=ragged, pad_value=pad_value, new=new) for k in first}
+    if isinstance(first, list | tuple):
+        for i, sample in enumerate(samples):
+            if not isinstance(sample, list | tuple) or len(sample) != len(first):
+                raise ValueError(
+                    f"samples of one batch differ: the first is {_seen(first)}, number {i} is {_seen(sample)}"
+                )
+        made = [collate(column, ragged=ragged, pad_value=pad_value, new=new) for column in zip(*samples, strict=True)]
+        return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
+    if _is_tensor(first):
+        return _tensors(samples, ragged, pad_value, new)
+    if isinstance(first, bool | int | float | complex | np.generic) and not isinstance(first, np.str_ | np.bytes_):
+        return _numbers(samples, new)
+    if isinstance(first, np.ndarray) or _is_picture(first):
+        return _arrays([np.asarray(s) for s in samples], ragged, pad_value, new)
+    return list(samples)
+
+
+def _seen(sample: Any) -> str:
+    if isinstance(sample, Mapping):
+        return f"a dict with {', '.join(map(str, sample)) or 'nothing'}"
+    if isinstance(sample, list | tuple):
+        return f"a {type(sample).__name__} of {len(sample)}"
+    return type(sample).__name__
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _is_picture(value: Any) -> bool:
+    pil = sys.modules.get("PIL.Image")
+    return pil is not None and isinstance(value, pil.Image)
+
+
+def _numbers(samples: Sequence[Any], new: New) -> Any:
+    try:
+        made = np.asarray(samples)
+    except OverflowError:
+        return list(samples)
+    if made.dtype == object or made.dtype.kind in "US":
+        return list(samples)
+    out = new(made.shape, made.dtype)
+    out[...] = made
+    return out
+
+
+def _arrays(arrays: Sequence[npt.NDArray[Any]], ragged: str, pad_value: float, new: New) -> Any:
+    first = arrays[0]
+    if first.dtype.kind in "OUS":
+        return list(arrays)
+    if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
+        out = new((len(arrays), *first.shape), first.dtype)
+        for place, array in zip(out, arrays, strict=True) if first.ndim else ():
+            place[...] = array
+        if not first.ndim:
+            out[...] = arrays
+        return out
+    same = all(a.ndim == first.ndim and a.dtype == first.dtype for a in arrays)
+    if ragged != "pad":
+        return list(arrays)
+    if not same:
+        raise ValueError('ragged="pad" needs arrays of one element type and one number of dimensions')
+    largest = tuple(max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True))
+    out = new((len(arrays), *largest), first.dtype)
+    out[...] = pad_value
+    for place, array in zip(out, arrays, strict=True):
+        place[tuple(slice(n) for n in array.shape)] = array
+    return out
+
+
+def _tensors(tensors: Sequence[Any], ragged: str, pad_value: float, new: New) -> Any:
+    import torch
+
+    tensors = [t.detach() if t.requires_grad else t for t in tensors]
+    first = tensors[0]
+    if first.device.type != "cpu" or first.is_sparse or first.dtype not in _torch_types():
+        return torch.stack(list(tensors)) if all(t.shape == first.shape for t in tensors) else list(tensors)
+    if all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
+        # As NumPy memory, which may lie in a worker's shared memory; the tensor is a view of it.
+        out = torch.from_numpy(new((len(tensors), *first.shape), _torch_types()[first.dtype]))
+        return torch.stack([t.as_subclass(torch.Tensor) for t in tensors], out=out)
+    if ragged != "pad":
+        return [t.as_subclass(torch.Tensor) for t in tensors]
+    return torch.from_numpy(_arrays([t.numpy() for t in tensors], ragged, pad_value, new))
+
+
+@functools.cache
+def _torch_types() -> dict[Any, np.dtype[Any]]:
+    """Element types that both know."""
+    import torch
+
+    names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+    return {getattr(torch, name): np.dtype(name) for name in names}

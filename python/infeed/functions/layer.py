@@ -1,0 +1,123 @@
+"""The Python part of a loader: it takes what the engine made and gives what the consumer gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..world import World
+from .runners import runner
+from .tail import Failed, Result, Tail, Task
+
+if TYPE_CHECKING:
+    from ..loader import GivenRun, Loader, Made
+    from ..pipeline import Pipeline
+
+
+class Layer:
+    """Runs the functions of a pipeline on the batches of a run."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        *,
+        world: World,
+        workers: str,
+        num_workers: int | None,
+        context: Any,
+        on_dead_worker: str,
+        on_error: str,
+    ) -> None:
+        if on_error == "replace":
+            raise ValueError(
+                'on_error="replace" works on what infeed decodes; with Python functions use "skip" or "raise"'
+            )
+        plan = pipeline.plan
+        # Either every source has fields, or none of them: joins see to that.
+        wrapped = [] if plan.fields else [(rows, pipeline._given[name].object) for name, rows in plan.leaves]
+        self.tail = Tail(
+            pipeline._functions,
+            sources=wrapped,
+            seed=plan.seed,
+            skip_bad=on_error == "skip",
+            **pipeline._collation,
+        )
+        self.workers = workers
+        number = max(1, _core.usable_cpus() // max(1, world.local_size)) if num_workers is None else num_workers
+        self.runner = runner(self.tail, workers, number, context, on_dead_worker)
+        self.spent = 0
+
+    def made(self, loader: Loader, run: _core.Run | GivenRun) -> Iterator[Made]:
+        """The batches of a run, in order."""
+        from ..loader import Made
+
+        for batch, result in self.runner.results(_Steps(loader, run)):
+            self.spent += result.spent
+            if result.failed is not None:
+                raise _told(result.failed, batch, self.workers == "processes")
+            yield Made(self._present(loader, batch, result), result.filtered, result.bad)
+
+    def _present(self, loader: Loader, batch: _core.Batch, result: Result) -> Any:
+        from ..loader import Batch
+
+        value = _each(result.value, loader._leaf)
+        if isinstance(value, dict):
+            value = Batch(value)
+            value._core, value._kept = batch, result.kept
+        return value
+
+    def stats(self, seconds: float) -> tuple[dict[str, Any], str]:
+        """How busy the functions kept who runs them: numbers, and a line."""
+        count = self.runner.workers
+        share = min(1.0, self.spent / 1e9 / max(seconds * count, 1e-9))
+        numbers = {"workers": self.workers, "count": count, "busy": share}
+        who = {"threads": f"{count} threads", "processes": f"{count} processes"}.get(self.workers, "the consumer")
+        return numbers, f"python functions: {100 * share:.0f} % of {who}"
+
+    def close(self) -> None:
+        """Let go of threads and processes."""
+        self.runner.close()
+
+
+class _Steps:
+    """The batches of a run as tasks."""
+
+    def __init__(self, loader: Loader, run: _core.Run | GivenRun) -> None:
+        self.loader, self.run = loader, run
+
+    def ready(self) -> bool:
+        """Whether the engine has one."""
+        return self.run.ready()
+
+    def take(self) -> tuple[_core.Batch, Task] | None:
+        """The next, or None at the end."""
+        batch = self.run.take()
+        if batch is None:
+            return None
+        return batch, Task(batch.epoch, batch.rows(), self.loader._numpy_columns(batch))
+
+
+def _told(failed: Failed, batch: _core.Batch, elsewhere: bool) -> BaseException:
+    """The user's own exception, with where it happened."""
+    error = failed.error
+    row, key, shard = batch.rows()[failed.at], batch.keys()[failed.at], batch.shards()[failed.at]
+    named = "" if key == str(row) else f", key {key!r}"
+    error.add_note(f"{failed.function} failed on shard {shard!r}, row {row}{named}")
+    if elsewhere and failed.trace:
+        error.add_note("In the worker process:\n" + failed.trace.rstrip())
+    return error
+
+
+def _each(value: Any, change: Any) -> Any:
+    """Every array of a batch changed; the structure stays."""
+    if isinstance(value, Mapping):
+        return {key: _each(item, change) for key, item in value.items()}
+    if isinstance(value, tuple):
+        made = [_each(item, change) for item in value]
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    if isinstance(value, list):
+        return [change(item) if isinstance(item, np.ndarray) or hasattr(item, "detach") else item for item in value]
+    return change(value)

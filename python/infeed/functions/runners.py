@@ -1,0 +1,222 @@
+"""Who runs the Python part: the consumer itself, threads, or worker processes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from .tail import Result, Tail, Task
+
+T = TypeVar("T", covariant=True)
+# How long to wait for the oldest result before looking whether there is another task to hand out.
+GLANCE = 0.002
+
+
+class Steps(Protocol[T]):
+    """Where tasks come from: with each something that comes back beside its result."""
+
+    def ready(self) -> bool:
+        """Whether :meth:`take` would not have to wait."""
+
+    def take(self) -> tuple[T, Task] | None:
+        """The next task, or None at the end."""
+
+
+class Runner:
+    """Runs tasks, several at a time, and gives results in order."""
+
+    def __init__(self, tail: Tail, workers: int) -> None:
+        self.tail = tail
+        self.workers = workers
+
+    def results(self, steps: Steps[T]) -> Iterator[tuple[T, Result]]:
+        """The results of all steps, in order. An error of a step comes after the results before it."""
+        pending: deque[tuple[T, Any]] = deque()
+        ended: BaseException | bool = False
+        depth = 2 * self.workers
+        try:
+            while True:
+                while not ended and len(pending) < depth and (not pending or steps.ready()):
+                    try:
+                        step = steps.take()
+                    except BaseException as error:
+                        ended = error
+                        break
+                    if step is None:
+                        ended = True
+                    else:
+                        pending.append((step[0], self.begin(step[1])))
+                if not pending:
+                    break
+                full = bool(ended) or len(pending) >= depth
+                result = self.end(pending[0][1], None if full else GLANCE)
+                if result is not None:
+                    yield pending.popleft()[0], result
+            if isinstance(ended, BaseException):
+                raise ended
+        finally:
+            for _, handle in pending:
+                self.forget(handle)
+
+    def begin(self, task: Task) -> Any:
+        """Start a task."""
+        raise NotImplementedError
+
+    def end(self, handle: Any, patience: float | None) -> Result | None:
+        """Its result; None when ``patience`` is over before it is there."""
+        raise NotImplementedError
+
+    def forget(self, handle: Any) -> None:
+        """Nobody waits for this task any more."""
+
+    def close(self) -> None:
+        """Let go of threads and processes."""
+
+
+class InConsumer(Runner):
+    """Runs in the consumer's own thread, when a batch is asked for."""
+
+    def __init__(self, tail: Tail) -> None:
+        super().__init__(tail, 1)
+
+    def results(self, steps: Steps[T]) -> Iterator[tuple[T, Result]]:
+        """Without looking ahead."""
+        while (step := steps.take()) is not None:
+            yield step[0], self.tail.run(step[1], keep=True)
+
+
+class InThreads(Runner):
+    """Runs in threads: no copies and nothing to pickle, but Python code of two threads takes turns."""
+
+    _pool: concurrent.futures.ThreadPoolExecutor | None = None
+
+    def __init__(self, tail: Tail, workers: int) -> None:
+        super().__init__(tail, workers)
+        # Global generators belong to all threads, the consumer's among them: nobody can seed them for one row.
+        tail.seeds = False
+
+    def begin(self, task: Task) -> Any:
+        """Start a task."""
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(self.workers, "infeed-python")
+        return self._pool.submit(self.tail.run, task)
+
+    def end(self, handle: Any, patience: float | None) -> Result | None:
+        """Its result."""
+        try:
+            result: Result = handle.result(patience)
+        except TimeoutError:
+            return None
+        return result
+
+    def forget(self, handle: Any) -> None:
+        """Nobody waits for this task any more."""
+        handle.cancel()
+
+    def close(self) -> None:
+        """Wait for the samples that are being made, and end the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+class InProcesses(Runner):
+    """Runs in worker processes; what they make comes back in shared memory."""
+
+    def __init__(self, tail: Tail, workers: int, context: Any = None, on_dead_worker: str = "raise") -> None:
+        super().__init__(tail, workers)
+        self.context = context
+        self.on_dead_worker = on_dead_worker
+        self._pool: Any = None
+        self._next = 0
+        self._done: dict[int, Any] = {}
+        self._forgotten: set[int] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, task: Task) -> Any:
+        """Start a task."""
+        from ..work import Pool
+
+        if self._pool is None:
+            replace = self.on_dead_worker == "replace"
+            self._pool = Pool(_Make(self.tail), workers=self.workers, context=self.context, replace_dead=replace)
+        number = self._next
+        self._next += 1
+        self._pool.submit(number, task)
+        return number
+
+    def end(self, handle: Any, patience: float | None) -> Result | None:
+        """Its result."""
+        while handle not in self._done:
+            found = self._pool.result(patience)
+            if found is None:
+                return None
+            number, value = found
+            if number in self._forgotten:
+                self._forgotten.discard(number)
+            else:
+                self._done[number] = value
+        result: Result = self._done.pop(handle)
+        return result
+
+    def forget(self, handle: Any) -> None:
+        """Nobody waits for this task any more."""
+        if self._done.pop(handle, None) is None:
+            self._forgotten.add(handle)
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        self._done.clear()
+        self._forgotten.clear()
+
+
+class _Make:
+    """Makes, in each worker process, the function that does tasks."""
+
+    def __init__(self, tail: Tail) -> None:
+        self.tail = tail
+
+    def __call__(self, info: Any) -> Callable[[Task], Result]:
+        from ..work import allocate
+
+        return lambda task: portable(self.tail.run(task, allocate))
+
+
+def portable(result: Result) -> Result:
+    """A result that can leave its process: the traceback of an error goes along as text."""
+    if result.failed is not None:
+        import pickle
+
+        error = result.failed.error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            result.failed.error = RuntimeError(f"{type(error).__name__}: {error}")
+    return result
+
+
+def runner(
+    tail: Tail,
+    workers: str,
+    number: int,
+    context: Any = None,
+    on_dead_worker: str = "raise",
+) -> Runner:
+    """The runner by its name."""
+    if on_dead_worker not in ("raise", "replace"):
+        raise ValueError(f'on_dead_worker must be "raise" or "replace", got {on_dead_worker!r}')
+    if workers == "consumer":
+        return InConsumer(tail)
+    if number < 1:
+        raise ValueError(f'num_workers must be at least 1, got {number}; workers="consumer" uses none')
+    if workers == "threads":
+        return InThreads(tail, number)
+    if workers == "processes":
+        return InProcesses(tail, number, context, on_dead_worker)
+    raise ValueError(f'workers must be "threads", "processes" or "consumer", got {workers!r}')

@@ -1,0 +1,94 @@
+"""One function of a pipeline."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..transforms import Transform
+from .adapt import adapted
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """What is called, on what, and the number that addresses its random choices.
+
+    ``op`` is ``map``, ``filter``, ``flat_map``, ``map_batch``, ``native`` (transforms of infeed behind a Python function)
+    or ``tuple``.
+    """
+
+    op: str
+    call: Any
+    on: tuple[str, ...] = ()
+    seeded: bool = True
+    number: int = 0
+
+    @property
+    def name(self) -> str:
+        """What messages and ``explain()`` call it."""
+        if self.op == "tuple":
+            return f"to_tuple({', '.join(self.call)})"
+        if self.op == "native":
+            return f"map({', '.join(t.name for t in self.call)})"
+        call = getattr(self.call, "func", self.call)
+        what = getattr(call, "__qualname__", None) or type(call).__qualname__
+        return f"{self.op}({what})"
+
+    def prepared(self) -> Prepared:
+        """What :class:`~infeed.functions.Tail` calls, made where it runs."""
+        if self.op == "native":
+            return Prepared(_Native(self.call, self.number))
+        call = adapted(self.call, self.on)
+        seed = getattr(call, "seed", None) if call is not self.call else None
+        if takes_rng(self.call):
+            return Prepared(lambda value, rng: call(value, rng=rng()), seed)
+        return Prepared(lambda value, rng: call(value), seed)
+
+
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """``call(value, rng)``, or ``call(value, address)`` for transforms of infeed; ``seed`` for libraries whose generators
+    are their own.
+    """
+
+    call: Callable[[Any, Any], Any]
+    seed: Callable[[int], None] | None = None
+
+
+class _Native:
+    """Transforms of infeed on arrays that a Python function made."""
+
+    def __init__(self, transforms: tuple[Transform, ...], number: int) -> None:
+        self.chain = _core.Chain(json.dumps([[t.name, t.args] for t in transforms]))
+        self.number = number
+
+    def __call__(self, value: Any, address: tuple[int, int, int]) -> Any:
+        return on_array(self.chain, value, (*address, self.number))
+
+
+def on_array(chain: _core.Chain, value: Any, address: tuple[int, int, int, int]) -> Any:
+    """Apply transforms of infeed to one image: u8, height x width x channels."""
+    array = np.asarray(value)
+    if array.dtype != np.uint8 or array.ndim not in (2, 3):
+        raise TypeError(
+            f"transforms of infeed take u8 images of height x width x channels, got {array.dtype}{array.shape};"
+            " put them before functions that change the type or the layout"
+        )
+    size = (array.shape[0], array.shape[1], 1 if array.ndim == 2 else array.shape[2])
+    made = chain.apply(np.ascontiguousarray(array).reshape(-1), size, address)
+    out = np.asarray(made)
+    return out.reshape(out.shape[:2]) if array.ndim == 2 and out.shape[-1] == 1 else out
+
+
+def takes_rng(call: Any) -> bool:
+    """Whether a function asks for its own random generator by having a parameter ``rng``."""
+    try:
+        return "rng" in inspect.signature(call).parameters
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,262 @@
+"""From the rows of a step to its batch, as far as Python makes it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .collate import New, collate
+from .seeds import ROW, Kept, generator, seed_all
+from .stage import Function, Prepared, takes_rng
+
+
+@dataclasses.dataclass(slots=True)
+class Task:
+    """One step: its rows, and what the engine made of them."""
+
+    epoch: int
+    rows: list[int]
+    columns: dict[str, Any]
+
+
+@dataclasses.dataclass(slots=True)
+class Failed:
+    """A function that failed, and on which of the step's rows."""
+
+    at: int
+    function: str
+    error: BaseException
+    trace: str
+
+
+@dataclasses.dataclass(slots=True)
+class Result:
+    """A batch, or what stopped it. ``kept`` are the places of the step that are in the batch, once per sample."""
+
+    value: Any
+    kept: list[int] | None = None
+    filtered: list[int] = dataclasses.field(default_factory=list)
+    bad: list[tuple[int, str]] = dataclasses.field(default_factory=list)
+    failed: Failed | None = None
+    spent: int = 0
+
+
+class _Stop(Exception):
+    def __init__(self, failed: Failed) -> None:
+        self.failed = failed
+
+
+class Tail:
+    """What is done in Python: rows are fetched from wrapped objects, functions applied, samples collated.
+
+    It knows nothing of threads or processes, and may be pickled to wherever it is to run.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        *,
+        sources: Sequence[tuple[int, Any]] = (),
+        seed: int = 0,
+        skip_bad: bool = False,
+        ragged: str = "list",
+        pad_value: float = 0,
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
+        self.functions = tuple(functions)
+        self.sources = list(sources)
+        self.seed = seed
+        self.skip_bad = skip_bad
+        self.ragged, self.pad_value = ragged, pad_value
+        self.collate = collate
+        self._calls: list[Prepared] | None = None
+        # Generators are seeded only for functions that might use them and have not asked for one of their own.
+        asked = [f for f in functions if f.op in ("map", "filter", "flat_map", "map_batch")]
+        self.seeds = bool(self.sources) or any(f.seeded and not takes_rng(f.call) for f in asked)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        keys = ("sources", "seed", "skip_bad", "ragged", "pad_value", "collate")
+        return _tail, (self.functions, {key: getattr(self, key) for key in keys})
+
+    def run(self, task: Task, new: New = np.empty, *, keep: bool = False) -> Result:
+        """Make the batch of a step. With ``keep`` the global generators are as before afterwards."""
+        start = time.perf_counter_ns()
+        with Kept() if keep and self.seeds else contextlib.nullcontext():
+            result = self._run(task, new)
+        result.spent = time.perf_counter_ns() - start
+        return result
+
+    def _run(self, task: Task, new: New) -> Result:
+        if self._calls is None:
+            self._calls = [f.prepared() for f in self.functions if f.op != "tuple"]
+        out = Result(None)
+        try:
+            samples, kept = self._samples(task, out)
+            out.kept = None if kept == list(range(len(task.rows))) else kept
+            out.value = self._batch(task, samples, new) if samples else self._empty(task)
+        except _Stop as stop:
+            out.failed = stop.failed
+        return out
+
+    def _samples(self, task: Task, out: Result) -> tuple[list[Any], list[int]]:
+        samples: list[Any] = []
+        kept: list[int] = []
+        fetched = self._fetch_many(task)
+        for at, row in enumerate(task.rows):
+            address = (self.seed, task.epoch, row)
+            if self.seeds:
+                self._seed(_core.random_at(*address, ROW))
+            what = "the data set"
+            try:
+                values = [fetched[at] if fetched is not None else self._sample(task, at)]
+                for function, prepared in zip(self.functions, self._calls or (), strict=False):
+                    what = function.name
+                    if function.op == "map_batch":
+                        break
+                    values = [made for value in values for made in _apply(function, prepared.call, value, address)]
+            except Exception as error:
+                if not self.skip_bad:
+                    raise _Stop(Failed(at, what, error, traceback.format_exc())) from None
+                out.bad.append((row, f"{what}: {type(error).__name__}: {error}"))
+                continue
+            if not values:
+                out.filtered.append(row)
+            samples += values
+            kept += [at] * len(values)
+        return samples, kept
+
+    def _seed(self, number: int) -> None:
+        seed_all(number)
+        for prepared in self._calls or ():
+            if prepared.seed is not None:
+                prepared.seed(number)
+
+    def _empty(self, task: Task) -> Any:
+        """A batch without samples, of the structure that a batch with samples has: what the first row would have become
+        had nobody filtered it.
+        """
+        try:
+            value = self._sample(task, 0)
+            for function, prepared in zip(self.functions, self._calls or (), strict=False):
+                if function.op == "map_batch":
+                    break
+                if function.op != "filter":
+                    value = _apply(function, prepared.call, value, (self.seed, task.epoch, task.rows[0]))[0]
+            return nothing_of(self._batch(task, [value], np.empty))
+        except (_Stop, Exception):
+            return {}
+
+    def _fetch_many(self, task: Task) -> list[Any] | None:
+        """Data sets that can give many rows at once are asked once per batch."""
+        if len(self.sources) != 1 or not hasattr(self.sources[0][1], "__getitems__"):
+            return None
+        try:
+            found = list(self.sources[0][1].__getitems__(list(task.rows)))
+        except Exception as error:
+            raise _Stop(Failed(0, "__getitems__", error, traceback.format_exc())) from None
+        if len(found) != len(task.rows):
+            short = ValueError(f"__getitems__ gave {len(found)} samples for {len(task.rows)} rows")
+            raise _Stop(Failed(0, "__getitems__", short, ""))
+        return found
+
+    def _sample(self, task: Task, at: int) -> Any:
+        if not self.sources:
+            return {name: column[at] for name, column in task.columns.items()}
+        row = task.rows[at]
+        for count, source in self.sources:
+            if row < count:
+                return source[row]
+            row -= count
+        raise IndexError(f"no data set has the row {task.rows[at]}")
+
+    def _batch(self, task: Task, samples: list[Any], new: New) -> Any:
+        what = "collate"
+        try:
+            if self.collate is not None:
+                value = self.collate(samples)
+            else:
+                value = collate(samples, ragged=self.ragged, pad_value=self.pad_value, new=new)
+            calls = iter(self._calls or ())
+            for function in self.functions:
+                what = function.name
+                if function.op == "tuple":
+                    value = tuple(value[name] for name in function.call)
+                    continue
+                call = next(calls).call
+                if function.op == "map_batch":
+                    rng = _Later((self.seed, task.epoch, task.rows[0], function.number))
+                    whole = _with(call, rng)
+                    value = _on_fields(value, function.on, whole) if function.on else whole(value)
+        except Exception as error:
+            raise _Stop(Failed(0, what, error, traceback.format_exc())) from None
+        return value
+
+
+def nothing_of(value: Any) -> Any:
+    """The same structure with no samples in it."""
+    if isinstance(value, Mapping):
+        return {key: nothing_of(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        made = [nothing_of(item) for item in value]
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    return value[:0] if isinstance(value, list | np.ndarray) or hasattr(value, "detach") else value
+
+
+def _tail(functions: tuple[Function, ...], options: dict[str, Any]) -> Tail:
+    return Tail(functions, **options)
+
+
+def _with(call: Callable[[Any, Any], Any], rng: _Later) -> Callable[[Any], Any]:
+    return lambda value: call(value, rng)
+
+
+class _Later:
+    """A generator that is made when a function asks for it."""
+
+    def __init__(self, address: tuple[int, int, int, int]) -> None:
+        self.address = address
+
+    def __call__(self) -> np.random.Generator:
+        return generator(*self.address)
+
+
+def _apply(function: Function, call: Callable[..., Any], value: Any, address: tuple[int, int, int]) -> list[Any]:
+    """One function on one sample: the samples that come out of it."""
+    if function.op == "native":
+        return [_on_fields(value, function.on, lambda v: call(v, address)) if function.on else call(value, address)]
+    rng = _Later((*address, function.number))
+    if function.op == "filter":
+        looked_at = value if not function.on else _values(value, function.on)
+        return [value] if call(looked_at, rng) else []
+    if function.op == "flat_map":
+        return list(call(value, rng))
+    if function.on:
+        return [_on_fields(value, function.on, lambda v: call(v, rng))]
+    return [call(value, rng)]
+
+
+def _values(sample: Any, on: tuple[str, ...]) -> Any:
+    if not isinstance(sample, Mapping):
+        raise TypeError(f"on={on[0]!r} needs samples that are dicts, and this one is a {type(sample).__name__}")
+    missing = [name for name in on if name not in sample]
+    if missing:
+        raise KeyError(f"there is no field {missing[0]!r}; the fields are {', '.join(map(str, sample))}")
+    return sample[on[0]] if len(on) == 1 else tuple(sample[name] for name in on)
+
+
+def _on_fields(sample: Any, on: tuple[str, ...], call: Callable[[Any], Any]) -> Any:
+    """A function on one field, or on several at once: it then takes a tuple and gives one."""
+    made = call(_values(sample, on))
+    out = dict(sample)
+    if len(on) == 1:
+        out[on[0]] = made
+    else:
+        out.update(zip(on, made, strict=True))
+    return out
