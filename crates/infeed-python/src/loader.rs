@@ -1,11 +1,14 @@
 //! Loaders and their epochs.
 
 use crate::{batch::Batch, errors::raise, plan::Plan};
-use infeed::{Checkpoint, Next, OnError, Options, World, engine::Changes};
+use infeed::{
+    Checkpoint, Next, OnError, Options, World,
+    engine::{Changes, Waiting},
+};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// How long a wait for a batch goes on before Python looks for Ctrl-C.
@@ -173,17 +176,35 @@ impl Run {
     }
 
     /// Asks again and again until there is a batch or the end, and looks for Ctrl-C in between.
-    fn wait(
-        &self,
-        py: Python<'_>,
-        ask: impl Send + Sync + Fn(&mut infeed::Run) -> infeed::Result<Next>,
-    ) -> PyResult<Option<Batch>> {
+    fn wait(&self, py: Python<'_>, receive: bool) -> PyResult<Option<Batch>> {
+        let start = Instant::now();
         loop {
-            match self.with(py, |run| run.map_or(Ok(Next::End), &ask)).map_err(raise)? {
+            // Python is let go of once per round: getting it back may take a while when other threads use it.
+            match py.detach(|| self.ask(start, receive)).map_err(raise)? {
                 Next::Batch(inner) => return Ok(Some(Batch { inner, plan: Arc::clone(&self.plan) })),
                 Next::End => return Ok(None),
                 Next::Waiting => py.check_signals()?,
             }
+        }
+    }
+
+    /// Waits for a while. Not with the lock held: others may count what they received, or close the run.
+    fn ask(&self, start: Instant, receive: bool) -> infeed::Result<Next> {
+        let now = || -> infeed::Result<(Next, Option<Waiting>)> {
+            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(run) = inner.as_mut() else { return Ok((Next::End, None)) };
+            let found = run.take(Some(Duration::ZERO))?;
+            if receive && matches!(found, Next::Batch(_)) {
+                run.received(start.elapsed(), Changes::default())?;
+            }
+            Ok((found, run.waiting()))
+        };
+        match now()? {
+            (Next::Waiting, Some(waiting)) => {
+                waiting.wait(LOOK_UP);
+                now().map(|(found, _)| found)
+            }
+            (found, _) => Ok(found),
         }
     }
 }
@@ -192,12 +213,12 @@ impl Run {
 impl Run {
     /// The next batch, or None at the end of the epoch; counted as received at once.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        self.wait(py, |run| run.next(Some(LOOK_UP)))
+        self.wait(py, true)
     }
 
     /// The next batch, or None at the end of the epoch; `received` counts it.
     fn take(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        self.wait(py, |run| run.take(Some(LOOK_UP)))
+        self.wait(py, false)
     }
 
     /// Counts the oldest batch that was taken: from now on the state of the loader lies behind it. `waited` is in

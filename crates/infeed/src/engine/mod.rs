@@ -45,7 +45,7 @@ pub use plan::{BatchSize, Identity, Opened, Plan, StreamPlan};
 pub(crate) use policy::Bad;
 pub use policy::{BadSample, OnError};
 pub use receipt::Changes;
-pub use run::{Next, Run};
+pub use run::{Next, Run, Waiting};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::{
     checkpoint::Position,
     home::Home,
     receipt::{Changes, Receipt},
-    threads::Engine,
+    threads::{Engine, Shared},
 };
 use crate::{batch::Batch, trace::Trace};
 use infeed_core::{Error, Result};
@@ -23,6 +23,17 @@ pub enum Next {
     End,
     /// Nothing yet: the time given is over.
     Waiting,
+}
+
+/// Waits for the next batch of a run without holding the run.
+#[derive(Debug)]
+pub struct Waiting(Arc<Shared>);
+
+impl Waiting {
+    /// Until there is a batch, an error or the end, or `patience` is over.
+    pub fn wait(&self, patience: Duration) {
+        self.0.wait_ready(patience);
+    }
 }
 
 /// One epoch in motion. Dropping it in the middle stops and joins every thread.
@@ -102,6 +113,13 @@ impl Run {
             self.settle(&Changes::default());
         }
         Ok(found)
+    }
+
+    /// Something to wait with while others use the run; `None` when there is nothing to wait for.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let engine =
+            self.engine.as_ref().filter(|_| self.left != Some(0) && self.process == std::process::id())?;
+        Some(Waiting(Arc::clone(&engine.shared)))
     }
 
     /// Whether [`Run::take`] would not have to wait.

@@ -62,6 +62,23 @@ impl Shared {
         }
     }
 
+    fn is_ready(&self, state: &State) -> bool {
+        state.stop || state.flights.front().is_some_and(|f| f.done.is_some())
+    }
+
+    /// Waits until the oldest batch is done, at most `patience`.
+    pub(super) fn wait_ready(&self, patience: Duration) {
+        let mut state = self.lock();
+        let start = Instant::now();
+        while !self.is_ready(&state) {
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            state = self.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     fn stop(&self) {
         self.lock().stop = true;
         self.more_to_read.notify_all();
@@ -161,7 +178,7 @@ impl Engine {
 
     /// Whether the oldest batch is done.
     pub(super) fn is_ready(&self) -> bool {
-        self.shared.lock().flights.front().is_some_and(|f| f.done.is_some())
+        self.shared.is_ready(&self.shared.lock())
     }
 
     pub(super) fn is_here(&self) -> bool {
