@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv develop test test-rust test-python check bench fmt lint doc stubs golden example clean
+.PHONY: help tools demo venv develop test test-rust test-python test-tf check bench fmt lint doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -48,7 +48,7 @@ develop: tools venv  ## build the Python package and install it into the virtual
 	"$(BIN)/maturin" build --release -q --interpreter "$(BIN)/python" --out "$(WHEELS)"
 	"$(BIN)/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/infeed-*.whl
 
-test: lint test-rust example test-python  ## lint, build and pass every test
+test: lint test-rust example test-python test-tf  ## lint, build and pass every test
 
 test-rust: tools
 	cargo $(CARGO_TEST) --workspace --exclude infeed-python
@@ -61,6 +61,9 @@ test-python: develop
 	"$(BIN)/python" -m pytest -q
 	"$(BIN)/python" -m mypy
 	"$(BIN)/python" -m mypy.stubtest infeed --mypy-config-file pyproject.toml --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases --ignore-unused-allowlist
+
+test-tf: develop  # the TensorFlow door, in an environment of its own
+	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
 check: test  ## everything in test, and the slow checks: docs without warnings, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
@@ -92,4 +95,4 @@ golden:  ## make the golden files anew (needs Pillow in the environment)
 
 clean:  ## remove build outputs
 	cargo clean -q
-	rm -rf "$(VENV)"
+	rm -rf "$(VENV)" "$(VENV)-tf"

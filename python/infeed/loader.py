@@ -368,9 +368,17 @@ class Loader:
         """An array that a Python function made, as this door gives it."""
         return value.detach().cpu().numpy() if hasattr(value, "detach") else value
 
+    def _item(self, value: Any) -> Any:
+        """The same for an array in a list."""
+        return self._leaf(value)
+
+    def _whole(self, value: Any, batch: _core.Batch) -> Any:
+        """A whole batch that Python functions made, as this door gives it."""
+        return value
+
     def _numpy_columns(self, batch: _core.Batch) -> dict[str, Any]:
         """What the engine made, for Python functions."""
-        return {name: self._convert(batch.column(name), kind, _numpy) for name, kind in self._kinds.items()}
+        return {name: Loader._convert(self, batch.column(name), kind, _numpy) for name, kind in self._kinds.items()}
 
     def stats(self) -> Stats:
         """Rates, waits, the stage that holds the loader back, and the bad samples so far."""

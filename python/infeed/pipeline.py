@@ -18,6 +18,8 @@ from .functions import Function
 from .transforms import Transform
 
 if TYPE_CHECKING:
+    from .arrow import ArrowLoader
+    from .jax import JaxLoader
     from .loader import Loader
     from .torch import TorchLoader
 
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 class Pipeline:
     """What to read and what to do with it. Every method gives a new pipeline; nothing runs until a door is opened.
 
-    The doors are :meth:`to_numpy` and :meth:`to_torch`. A pipeline is a recipe and little else, so it pickles, compares
-    and can be written to a file (:attr:`recipe`).
+    The doors are :meth:`to_numpy`, :meth:`to_torch`, :meth:`to_jax`, :meth:`to_tf` and :meth:`to_arrow`. A
+    pipeline is a recipe and little else, so it pickles, compares and can be written to a file (:attr:`recipe`).
     """
 
     def __init__(
@@ -413,6 +415,38 @@ class Pipeline:
 
         return TorchLoader(self, **options)
 
+    def to_jax(self, *, sharding: Any = None, device: Any = None, ahead: int = 2, **options: Any) -> JaxLoader:
+        """Open the JAX door: a :class:`~infeed.jax.JaxLoader` whose batches are dicts of ``jax.Array``.
+
+        With ``sharding`` they are global arrays over the devices of all processes. The next ``ahead`` batches are on
+        their way to the device before they are asked for. See :class:`~infeed.loader.Loader` for the other options.
+        """
+        from .jax import JaxLoader
+
+        return JaxLoader(self, sharding=sharding, device=device, ahead=ahead, **options)
+
+    def to_tf(self, *, state: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        """Open the TensorFlow door: a ``tf.data.Dataset`` whose elements are batches. Each pass is the next epoch.
+
+        Numeric arrays share the batch's memory; texts, JSON and bytes are ``tf.string``; arrays of varying shape are
+        ``tf.RaggedTensor``. ``state`` begins where a :meth:`~infeed.Loader.state_dict` says;
+        :func:`infeed.tf.loader_of` finds the loader behind the dataset. See :class:`~infeed.loader.Loader` for the
+        options.
+        """
+        from .tf import dataset
+
+        return dataset(self, state=state, **options)
+
+    def to_arrow(self, *, meta: bool = False, **options: Any) -> ArrowLoader:
+        """Open the Arrow door: an :class:`~infeed.arrow.ArrowLoader` whose batches are ``pyarrow.RecordBatch``.
+
+        Polars, pandas, DuckDB and all that speak Arrow take them. ``meta=True`` adds the columns ``__key__``, ``__row__``
+        and ``__url__``. See :class:`~infeed.loader.Loader` for the other options.
+        """
+        from .arrow import ArrowLoader
+
+        return ArrowLoader(self, meta=meta, **options)
+
     def explain(self) -> str:
         """Stages and specs in words. Opens the data but reads no sample."""
         return self.plan.explain()
@@ -474,7 +508,7 @@ class Pipeline:
         return Pipeline, (self.recipe, self._given, self._functions, self._collate)
 
     def __iter__(self) -> Any:
-        raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or pipeline.to_torch()")
+        raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or another door")
 
 
 @dataclasses.dataclass(frozen=True)

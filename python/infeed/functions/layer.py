@@ -63,11 +63,11 @@ class Layer:
     def _present(self, loader: Loader, batch: _core.Batch, result: Result) -> Any:
         from ..loader import Batch
 
-        value = _each(result.value, loader._leaf)
+        value = _each(result.value, loader._leaf, loader._item)
         if isinstance(value, dict):
             value = Batch(value)
             value._core, value._kept = batch, result.kept
-        return value
+        return loader._whole(value, batch)
 
     def stats(self, seconds: float) -> tuple[dict[str, Any], str]:
         """How busy the functions kept who runs them: numbers, and a line."""
@@ -111,13 +111,15 @@ def _told(failed: Failed, batch: _core.Batch, elsewhere: bool) -> BaseException:
     return error
 
 
-def _each(value: Any, change: Any) -> Any:
-    """Every array of a batch changed; the structure stays."""
+def _each(value: Any, change: Any, change_item: Any) -> Any:
+    """Every array of a batch changed, and every array in its lists; the structure stays."""
     if isinstance(value, Mapping):
-        return {key: _each(item, change) for key, item in value.items()}
+        return {key: _each(item, change, change_item) for key, item in value.items()}
     if isinstance(value, tuple):
-        made = [_each(item, change) for item in value]
+        made = [_each(item, change, change_item) for item in value]
         return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
     if isinstance(value, list):
-        return [change(item) if isinstance(item, np.ndarray) or hasattr(item, "detach") else item for item in value]
+        return [
+            change_item(item) if isinstance(item, np.ndarray) or hasattr(item, "detach") else item for item in value
+        ]
     return change(value)
