@@ -41,6 +41,6 @@ def test_functions_through_arrow():
 
 
 def test_functions_through_torch():
-    batch = next(iter(_rows().to_torch(workers="processes", num_workers=1)))
+    batch = next(iter(_rows().to_torch(workers="processes", num_workers=1, multiprocessing_context="forkserver")))
     assert batch["image"].dtype == torch.float32 and tuple(batch["image"].shape) == (3, 2, 3)
     assert batch["y"].tolist() == [1.5, 2.5, 3.5]

@@ -150,11 +150,15 @@ class InProcesses(Runner):
 
     def end(self, handle: Any, patience: float | None) -> Result | None:
         """Its result."""
+        from ..work import Failure
+
         while handle not in self._done:
             found = self._pool.result(patience)
             if found is None:
                 return None
             number, value = found
+            if isinstance(value, Failure):
+                value.reraise()
             if number in self._forgotten:
                 self._forgotten.discard(number)
             else:
