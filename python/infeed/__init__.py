@@ -17,7 +17,7 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 
 from . import transforms
 from ._core import __version__, usable_cpus
-from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples
+from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
 from .loader import Batch, Ledger, Loader, Stats
 from .memory import arrays, wrap
 from .pipeline import Pipeline, Quality, Verdict
@@ -39,6 +39,7 @@ __all__ = [
     "Stats",
     "TooManyBadSamples",
     "Verdict",
+    "WorkerDied",
     "World",
     "__version__",
     "arrays",

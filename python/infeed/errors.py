@@ -43,3 +43,21 @@ class TooManyBadSamples(RuntimeError):
         super().__init__(message)
         self.count = count
         self.limit = limit
+
+
+class WorkerDied(RuntimeError):
+    """A worker process ended without being asked to: killed, crashed, or by an exit of its own."""
+
+    def __init__(
+        self,
+        message: str,
+        worker: int = 0,
+        pid: int | None = None,
+        exitcode: int | None = None,
+        task: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.worker = worker
+        self.pid = pid
+        self.exitcode = exitcode
+        self.task = task

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from .loader import Loader
+from .. import _core
+from ..loader import Loader
 
 try:
     import torch

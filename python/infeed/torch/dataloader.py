@@ -1,0 +1,186 @@
+"""torch's ``DataLoader`` with infeed underneath: change the import, keep the rest."""
+
+from __future__ import annotations
+
+import multiprocessing
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, Protocol
+
+from ..errors import PlanError
+
+try:
+    import torch.utils.data
+except ImportError as error:  # pragma: no cover - depends on the environment
+    raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
+
+from .processes import PoolIterator
+
+__all__ = ["DataLoader", "Takeover"]
+
+
+class Takeover(Protocol):
+    """A loader's work done natively: what :func:`infeed.torch.recognise.take_over` gives for what it recognises."""
+
+    def iterate(self, loader: DataLoader) -> Iterator[Any]:
+        """The batches of one epoch."""
+
+    def explain(self) -> str:
+        """What runs natively and what is left in Python."""
+
+    def close(self) -> None:
+        """Let go of threads and memory."""
+
+
+class DataLoader(torch.utils.data.DataLoader[Any]):
+    """A drop-in for ``torch.utils.data.DataLoader``: the same arguments, the same batches in the same order.
+
+    With ``num_workers > 0`` the batches come from worker processes that write them into memory which this process maps
+    and which is used again, instead of into new files in ``/dev/shm``. A worker that dies is raised as
+    :class:`~infeed.WorkerDied`. What infeed can do without Python per sample is run natively, in threads.
+    ``docs/dataloader.md`` goes through all arguments. Those that torch does not have:
+
+    ``native``: ``"auto"`` runs natively what can be, ``False`` never does, ``True`` raises when it cannot be done.
+    ``threads``: threads of a native run (default: as many as there are CPUs to use).
+    ``share_lists``: long lists in the dataset are packed once for all workers, which see a read-only
+    :class:`~infeed.work.SharedList`; ``False`` leaves them as they are.
+    ``on_dead_worker``: ``"replace"`` starts a new worker for one that died instead of raising.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Any = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        native: bool | Literal["auto"] = "auto",
+        threads: int | None = None,
+        share_lists: bool = True,
+        on_dead_worker: Literal["raise", "replace"] = "raise",
+    ) -> None:
+        if native not in (True, False, "auto"):
+            raise ValueError(f'native should be True, False or "auto", not {native!r}')
+        if on_dead_worker not in ("raise", "replace"):
+            raise ValueError(f'on_dead_worker should be "raise" or "replace", not {on_dead_worker!r}')
+        if on_dead_worker == "replace" and isinstance(dataset, torch.utils.data.IterableDataset):
+            raise ValueError(
+                'on_dead_worker="replace" needs a map-style dataset: where an iterable one stood is lost with its worker'
+            )
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads should be at least 1, not {threads}")
+        # Older versions of torch do not know the argument.
+        more: dict[str, Any] = {} if in_order else {"in_order": False}
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle,
+            sampler,
+            batch_sampler,
+            num_workers,
+            collate_fn,
+            pin_memory,
+            drop_last,
+            timeout,
+            worker_init_fn,
+            multiprocessing_context,
+            generator,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
+            pin_memory_device=pin_memory_device,
+            **more,
+        )
+        self.in_order = in_order
+        self.native = native
+        self.threads = threads
+        self.share_lists = share_lists
+        self.on_dead_worker = on_dead_worker
+        self._running: list[weakref.ref[PoolIterator]] = []
+        self._takeover: Takeover | None = None
+        self._asked = False
+
+    def _native(self) -> Takeover | None:
+        """The native run, looked for once."""
+        if not self._asked and self.native is not False:
+            from .recognise import take_over
+
+            self._takeover = take_over(self)
+        self._asked = True
+        return self._takeover
+
+    def __iter__(self) -> Any:
+        takeover = self._native()
+        if takeover is not None:
+            return takeover.iterate(self)
+        if self.native is True:
+            raise PlanError(f"native=True, but this loader cannot run natively.\n{self.explain()}")
+        if isinstance(self._iterator, PoolIterator) and not self._iterator.is_alive():
+            self._iterator = None
+        return super().__iter__()
+
+    def _get_iterator(self) -> Any:
+        if self.num_workers == 0:
+            return super()._get_iterator()
+        self.check_worker_number_rationality()
+        iterator = PoolIterator(self)
+        self._running = [ref for ref in self._running if ref() is not None] + [weakref.ref(iterator)]
+        return iterator
+
+    def explain(self) -> str:
+        """How this loader runs and why, in words."""
+        takeover = self._native()
+        if takeover is not None:
+            return takeover.explain()
+        reason = (
+            "native=False was asked for"
+            if self.native is False
+            else "the dataset, its transforms or collate_fn need their Python code"
+        )
+        if self.num_workers == 0:
+            return f"Not native ({reason}): samples are made in this process, as torch does with num_workers=0."
+        context: Any = self.multiprocessing_context or multiprocessing.get_context()
+        lines = [
+            f"Not native ({reason}): samples are made by {self.num_workers} worker processes "
+            f"(start method {context.get_start_method()}), {self.prefetch_factor} batches ahead each.",
+            "Batches come back through memory that both processes map; it is used again when a batch is let go.",
+            "Long lists in the dataset are shared by the workers (share_lists)."
+            if self.share_lists
+            else "Lists in the dataset are left as they are (share_lists=False).",
+            "A worker that dies is replaced once per task." if self.on_dead_worker == "replace" else "",
+        ]
+        return "\n".join(line for line in lines if line)
+
+    def close(self) -> None:
+        """End workers and threads of all iterators. The loader can be iterated again."""
+        for ref in self._running:
+            if (iterator := ref()) is not None:
+                iterator.close()
+        self._running = []
+        self._iterator = None
+        if self._takeover is not None:
+            self._takeover.close()
+            self._takeover = None
+            self._asked = False
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Processes and threads belong to this process; a copy elsewhere starts its own.
+        return {**self.__dict__, "_running": [], "_takeover": None, "_asked": False}

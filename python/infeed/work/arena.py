@@ -1,0 +1,186 @@
+"""Where the arrays of messages lie: segments that are used again and again.
+
+One process owns an arena and writes, one other process reads. The first byte of a segment says who has it: the owner sets
+it before it sends a message, the reader clears it when the last view of the message's arrays is gone. So a reader that
+keeps every batch gets new segments, never a wait and never an overwritten batch; and a reader that lets go of its
+batches gets the same few segments, whose pages are warm in both processes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from .memory import HEADER, Segment, new_file
+
+_ALIGN = 64
+_IDLE = 64
+"""A segment that so many messages did not need is given back to the system."""
+
+
+class Arena:
+    """The segments of one owner."""
+
+    def __init__(self, name: str = "infeed") -> None:
+        self._name = name
+        self._segments: dict[int, Segment] = {}
+        self._next = 0
+        self._messages = 0
+        self._hint = 0
+        self._open: list[_Open] = []
+        self._made: list[tuple[int, int, int]] = []
+        self._retired: list[int] = []
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all segments."""
+        return sum(s.size for s in self._segments.values())
+
+    def reserve(self, nbytes: int) -> Any:
+        """Room in the segment of the message in the making, as a writable memoryview."""
+        with self._lock:
+            at = self._open[-1] if self._open else None
+            if at is None or at.used + nbytes > at.segment.size:
+                at = self._take(nbytes)
+            start = at.used
+            at.used = -(-(start + nbytes) // _ALIGN) * _ALIGN
+            return memoryview(at.lease).cast("B")[start : start + nbytes]
+
+    def find(self, address: int, nbytes: int) -> tuple[int, int] | None:
+        """Segment and offset of bytes that already lie in the message in the making."""
+        for at in self._open:
+            offset = address - at.segment.address
+            if offset >= 0 and offset + nbytes <= at.segment.size:
+                at.sent = True
+                return at.segment.number, offset
+        return None
+
+    def put(self, data: Any) -> tuple[int, int]:
+        """Copy bytes into the message; where they lie now."""
+        block = np.frombuffer(self.reserve(len(data)), np.uint8)
+        block[:] = np.frombuffer(data, np.uint8)
+        found = self.find(block.ctypes.data, len(data))
+        assert found is not None
+        return found
+
+    def finish(self) -> tuple[list[tuple[int, int, int]], list[int]]:
+        """Hand the message's segments to the reader: (number, size, descriptor) of new ones, numbers of retired ones."""
+        with self._lock:
+            used = sum(at.used for at in self._open)
+            self._hint = max(used, self._hint - self._hint // 8)
+            self._messages += 1
+            for at in self._open:
+                at.segment.last_used = self._messages
+                at.segment.flag.value = 1 if at.sent else 0
+            self._open.clear()
+            if self._messages % 16 == 0:
+                self._retire()
+            made, self._made = self._made, []
+            retired, self._retired = self._retired, []
+            return made, retired
+
+    def abandon(self) -> None:
+        """The message will not be sent: its room is free again. New segments are announced with the next message."""
+        with self._lock:
+            self._open.clear()
+
+    def _take(self, nbytes: int) -> _Open:
+        # As much as the last messages needed in all, so that one segment holds the whole message; a message that
+        # outgrows that doubles, so that it never has many.
+        need = HEADER + max(nbytes, sum(at.used for at in self._open) or self._hint)
+        taken = {at.segment.number for at in self._open}
+        # A small message does not take a large segment: the next large message would have to make another one.
+        most = max(4 * need, 1 << 20)
+        fit = [s for s in self._segments.values() if need <= s.size <= most and s.number not in taken and s.is_free()]
+        # The smallest that fits, and of these the one used last: its pages are warm, and the others may be retired.
+        segment = min(fit, key=lambda s: (s.size, -s.last_used)) if fit else self._make(need)
+        at = _Open(segment)
+        self._open.append(at)
+        return at
+
+    def _make(self, need: int) -> Segment:
+        # Eight sizes per power of two: batches of nearly the same size share segments.
+        step = max(1 << max((need - 1).bit_length() - 4, 0), 1 << 16)
+        size = -(-(need + need // 16) // step) * step
+        fd = new_file(self._name)
+        try:
+            os.ftruncate(fd, size)
+            segment = Segment(fd, size, self._next)
+        except BaseException:
+            os.close(fd)
+            raise
+        self._segments[segment.number] = segment
+        self._made.append((segment.number, size, fd))
+        self._next += 1
+        return segment
+
+    def _retire(self) -> None:
+        unsent = {number for number, _, _ in self._made}
+        for segment in list(self._segments.values()):
+            idle = self._messages - segment.last_used > _IDLE
+            if idle and segment.number not in unsent and segment.is_free():
+                del self._segments[segment.number]
+                self._retired.append(segment.number)
+
+    def close(self) -> None:
+        """Let go of everything. What the reader holds stays valid."""
+        with self._lock:
+            for _, _, fd in self._made:
+                os.close(fd)
+            self._made.clear()
+            self._open.clear()
+            self._segments.clear()
+
+
+class _Open:
+    """A segment that the message in the making fills."""
+
+    __slots__ = ("lease", "segment", "sent", "used")
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.lease = segment.borrow()
+        self.used = HEADER
+        self.sent = False
+
+
+class Mapped:
+    """The reader's side: the segments of one owner as they were announced."""
+
+    def __init__(self) -> None:
+        self._segments: dict[int, Segment] = {}
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def learn(self, made: list[tuple[int, int]], fds: list[int], retired: list[int]) -> None:
+        """Map new segments and forget retired ones."""
+        for (number, size), fd in zip(made, fds, strict=True):
+            try:
+                self._segments[number] = Segment(fd, size, number)
+            finally:
+                os.close(fd)
+        for number in retired:
+            self._segments.pop(number, None)
+
+    def views(self, blocks: list[tuple[int, int, int]]) -> list[memoryview]:
+        """Writable views of (segment, offset, bytes). A segment comes back when the last of its views is gone."""
+        leases: dict[int, Any] = {}
+        out = []
+        for number, offset, nbytes in blocks:
+            if number not in leases:
+                leases[number] = memoryview(self._segments[number].receive()).cast("B")
+            out.append(leases[number][offset : offset + nbytes])
+        return out
+
+
+def address_of(view: memoryview) -> int:
+    """Where the bytes of a view lie."""
+    return int(np.frombuffer(view, np.uint8).ctypes.data) if view.nbytes else 0

@@ -1,0 +1,100 @@
+"""Memory that two processes see: anonymous files, mapped.
+
+A mapping is made with the C library's ``mmap`` and not with Python's, because Python's keeps a file descriptor per
+mapping: a consumer that holds a thousand batches would run out of them. Here the descriptor is closed once mapped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import tempfile
+import weakref
+from typing import Any
+
+HEADER = 64
+"""Bytes before the data: the first one says whether the reader still holds a view. Keeps the data aligned, too."""
+
+_READ_WRITE = 1 | 2
+_SHARED = 1
+_PRIVATE = 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_mmap = _libc.mmap
+_mmap.restype = ctypes.c_void_p
+_mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+_munmap = _libc.munmap
+_munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_FAILED = ctypes.c_void_p(-1).value
+
+
+def new_file(name: str) -> int:
+    """A file without a name on any disk, as a descriptor.
+
+    ``memfd_create`` is not bound by the size of ``/dev/shm``, which containers often set to 64 MB.
+    """
+    if hasattr(os, "memfd_create"):
+        with contextlib.suppress(OSError):
+            return os.memfd_create(name, os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
+class Mapping:
+    """Bytes of a file in this process, until nothing refers to them any more."""
+
+    __slots__ = ("__weakref__", "address", "ref", "size")
+
+    def __init__(self, fd: int, size: int, *, private: bool = False) -> None:
+        address = _mmap(None, size, _READ_WRITE, _PRIVATE if private else _SHARED, fd, 0)
+        if address is None or address == _FAILED:
+            code = ctypes.get_errno()
+            raise OSError(code, f"cannot map {size} bytes of shared memory: {os.strerror(code)}")
+        self.address: int = address
+        self.size = size
+        self.ref: weakref.ref[Any] | None = None
+
+    def __del__(self, unmap: Any = _munmap) -> None:
+        if hasattr(self, "address"):
+            unmap(self.address, self.size)
+
+    def lease(self) -> Any:
+        """A ctypes array over all bytes: what every view of this mapping stands on, and what keeps it mapped."""
+        lease = (ctypes.c_char * self.size).from_address(self.address)
+        lease.mapping = self  # type: ignore[attr-defined]
+        return lease
+
+
+class Segment(Mapping):
+    """A mapping with a header, made by an owner who writes and used by a reader who gives it back."""
+
+    __slots__ = ("flag", "last_used", "number")
+
+    def __init__(self, fd: int, size: int, number: int) -> None:
+        super().__init__(fd, size)
+        self.number = number
+        self.last_used = 0
+        self.flag = ctypes.c_ubyte.from_address(self.address)
+
+    def is_free(self) -> bool:
+        """For the owner: neither the reader nor anybody in this process holds a view."""
+        return self.flag.value == 0 and (self.ref is None or self.ref() is None)
+
+    def borrow(self) -> Any:
+        """For the owner: a lease whose end can be seen with :meth:`is_free`."""
+        lease = self.lease()
+        self.ref = weakref.ref(lease)
+        return lease
+
+    def receive(self) -> Any:
+        """For the reader: a lease that gives the segment back when its last view dies."""
+        lease = self.lease()
+
+        # A process forked from the reader has copies of its views. Their end means nothing: only the reader may say so.
+        def release(_: Any, flag: Any = self.flag, pid: int = os.getpid(), getpid: Any = os.getpid) -> None:
+            if getpid() == pid:
+                flag.value = 0
+
+        self.ref = weakref.ref(lease, release)
+        return lease

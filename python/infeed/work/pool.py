@@ -1,0 +1,204 @@
+"""Tasks to worker processes, values back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import select
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from multiprocessing.context import BaseContext
+from typing import Any
+
+from ..errors import WorkerDied
+from .crew import Worker, death, end
+from .failure import Failure
+from .parcel import Parcel
+from .wire import Channel
+from .worker import WorkerInfo
+
+
+class Pool:
+    """Worker processes that do tasks and send the values back through shared memory.
+
+    ``make`` is called once in each worker and gives the function that does tasks. It travels by fork, or pickled under
+    ``spawn`` and ``forkserver``. Values may hold NumPy arrays and torch tensors at any depth: these are not pickled but
+    lie in memory that both processes see, and that is used again when the consumer lets go of them. The consumer may
+    write to them.
+
+    >>> with Pool(lambda info: lambda task: task * 2, workers=2, context="fork") as pool:
+    ...     for number in range(4):
+    ...         pool.submit(number, number)
+    ...     sorted(pool.result() for _ in range(4))
+    [(0, 0), (1, 2), (2, 4), (3, 6)]
+
+    With ``share`` long lists of plain values inside ``make`` are packed once and shared by all workers, which see them as
+    a :class:`~infeed.work.SharedList`. ``replace_dead`` starts a new worker for one that died, with the tasks it had; a
+    second death without a value in between is raised. ``timeout`` is the longest that :meth:`result` waits (0: for ever).
+
+    One thread may call :meth:`submit` while another calls :meth:`result`.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[WorkerInfo], Callable[[Any], Any]],
+        *,
+        workers: int,
+        context: str | BaseContext | None = None,
+        name: str = "infeed",
+        replace_dead: bool = False,
+        timeout: float = 0,
+        share: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        if workers < 1:
+            raise ValueError(f"a pool needs at least one worker, not {workers}")
+        self._context: Any = context if isinstance(context, BaseContext) else multiprocessing.get_context(context)
+        self._name = name
+        self._replace = replace_dead
+        self._timeout = timeout
+        self._ready: deque[tuple[Worker, Channel, Any]] = deque()
+        self._lock = threading.RLock()
+        self._turn = 0
+        self._pid = os.getpid()
+        seed = random.SystemRandom().getrandbits(62) if seed is None else seed
+        self._workers = [Worker(WorkerInfo(i, workers, seed + i, seed)) for i in range(workers)]
+        self._parcel = Parcel(make, share=share)
+        self._broken: WorkerDied | None = None
+        self._finalize = weakref.finalize(self, end, self._workers, self._parcel, self._pid)
+        try:
+            for worker in self._workers:
+                worker.start(self._context, self._parcel, name)
+        except BaseException:
+            self.close()
+            raise
+        if not replace_dead:
+            self._parcel.close()
+        self._watch()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers and wait for them. Idempotent. Values that were given out stay valid."""
+        self._finalize()
+
+    def is_alive(self) -> bool:
+        """Whether tasks can be submitted: not closed, no worker lost, not in a forked child."""
+        return self._finalize.alive and self._broken is None and os.getpid() == self._pid
+
+    @property
+    def outstanding(self) -> int:
+        """Tasks that were submitted and whose values were not given out yet."""
+        return sum(len(worker.tasks) for worker in self._workers)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the workers."""
+        return [worker.process.pid for worker in self._workers if worker.process is not None]
+
+    @property
+    def segments(self) -> int:
+        """Segments of shared memory that this process has mapped for values."""
+        return sum(len(worker.channel.mapped) for worker in self._workers)
+
+    def submit(self, number: int, task: Any, worker: int | None = None) -> None:
+        """Give a task to a worker (by default the one with the fewest). Never waits. Numbers must differ."""
+        with self._lock:
+            self._check()
+            if worker is None:
+                count = len(self._workers)
+                turns = (self._workers[(self._turn + i) % count] for i in range(count))
+                chosen = min(turns, key=lambda w: len(w.tasks))
+                self._turn = chosen.info.id + 1
+            else:
+                chosen = self._workers[worker]
+            chosen.channel.push(chosen.channel.encode(number, task))
+            chosen.tasks[number] = task
+
+    def result(self, timeout: float | None = None) -> tuple[int, Any] | None:
+        """Number and value of any finished task; None when ``timeout`` seconds are over.
+
+        A task that raised gives a :class:`Failure` as its value, so that the caller knows which one it was and may
+        deliver in order; ``Failure.reraise()`` raises the original. A worker that died is raised as
+        :class:`~infeed.WorkerDied`, at once.
+        """
+        limit = timeout if timeout is not None else self._timeout or None
+        deadline = None if limit is None else time.monotonic() + limit
+        while True:
+            with self._lock:
+                self._check()
+                if self._ready:
+                    return self._take()
+                poll = self._poll
+                for worker in self._workers:
+                    writes = select.POLLOUT if worker.channel.has_backlog else 0
+                    poll.modify(worker.channel.fileno(), select.POLLIN | writes)
+            left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
+            events = poll.poll(left)
+            if not events:
+                if timeout is None:
+                    raise TimeoutError(f"no worker of {self._name} finished a task within {limit} seconds")
+                return None
+            with self._lock:
+                self._read({fd for fd, _ in events})
+
+    def _take(self) -> tuple[int, Any]:
+        worker, channel, frame = self._ready.popleft()
+        number: int = frame[0]
+        worker.tasks.pop(number, None)
+        try:
+            return number, channel.decode(frame)
+        except Exception as error:
+            return number, Failure.of(error, worker.info.id, os.getpid())
+
+    def _read(self, fds: set[int]) -> None:
+        for worker in self._workers:
+            channel = worker.channel
+            gone = worker.process.sentinel in fds
+            if gone or channel.fileno() in fds:
+                channel.flush()
+                # What a worker sent before it died counts.
+                while channel.pull(wait=False):
+                    pass
+                while (frame := channel.next_frame()) is not None:
+                    worker.deaths = 0
+                    self._ready.append((worker, channel, frame))
+            if gone or channel.ended:
+                self._bury(worker)
+
+    def _bury(self, worker: Worker) -> None:
+        """A worker is dead: replace it or say so."""
+        worker.process.join(1)
+        done = {frame[0] for _, channel, frame in self._ready if channel is worker.channel}
+        lost = {number: task for number, task in worker.tasks.items() if number not in done}
+        if not self._replace or worker.deaths:
+            self._broken = death(worker, lost, self._name)
+            raise self._broken
+        worker.deaths += 1
+        worker.channel.leave()
+        worker.start(self._context, self._parcel, self._name)
+        for number, task in lost.items():
+            worker.channel.push(worker.channel.encode(number, task))
+        self._watch()
+
+    def _check(self) -> None:
+        if os.getpid() != self._pid:
+            raise RuntimeError("this pool belongs to the process that made it; make another one after a fork")
+        if self._broken is not None:
+            raise RuntimeError("this pool lost a worker and cannot go on") from self._broken
+        if not self._finalize.alive:
+            raise RuntimeError("this pool is closed")
+
+    def _watch(self) -> None:
+        self._poll = select.poll()
+        for worker in self._workers:
+            self._poll.register(worker.channel.fileno(), select.POLLIN)
+            self._poll.register(worker.process.sentinel, select.POLLIN)

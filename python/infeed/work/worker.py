@@ -1,0 +1,128 @@
+"""What runs in a worker process: take a task, do it, send the value."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import random
+import select
+import signal
+import socket
+import sys
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .failure import Failure
+from .parcel import Parcel
+from .wire import Channel
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Who a worker is."""
+
+    id: int
+    """From 0 to ``workers - 1``."""
+    workers: int
+    """How many there are."""
+    seed: int
+    """The pool's seed plus ``id``: what ``random`` and torch are seeded with."""
+    base_seed: int
+    """The pool's seed."""
+
+
+_info: WorkerInfo | None = None
+_channel: Channel | None = None
+
+
+def worker_info() -> WorkerInfo | None:
+    """Who this worker is; None outside a worker."""
+    return _info
+
+
+def allocate(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    """An uninitialised array. Inside a task it lies in the memory that the result is sent in: no copy is made of it.
+
+    Outside a worker this is ``np.empty``. An array that is kept beyond its task stays intact, but costs its segment.
+    """
+    dtype = np.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    nbytes = dtype.itemsize
+    for length in shape:
+        nbytes *= length
+    if _channel is None or nbytes == 0 or dtype.hasobject:
+        return np.empty(shape, dtype)
+    return np.frombuffer(_channel.arena.reserve(nbytes), dtype).reshape(shape)
+
+
+def set_seeds(info: WorkerInfo) -> None:
+    """Seed the global generators as torch's DataLoader does: equal scripts draw equal numbers."""
+    random.seed(info.seed)
+    words = [info.id, info.base_seed & 0xFFFFFFFF, info.base_seed >> 32, 0]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "manual_seed"):
+        torch.manual_seed(info.seed)
+        # Many workers with many threads each would only stand in each other's way.
+        torch.set_num_threads(1)
+
+
+def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> None:
+    """The life of a worker. Ends when the consumer closes its side, at once when the consumer is gone."""
+    global _info, _channel
+    # Ctrl-C reaches the whole group of processes; the consumer decides what it means. Its other handlers are not ours.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    faulthandler.enable(file=2)
+    # What was inherited by fork is never garbage here, and looking at it would copy its pages.
+    gc.freeze()
+    threading.Thread(target=_leave_with, args=(sock,), daemon=True, name="infeed-watch").start()
+    channel = Channel(sock, name)
+    _info = info
+    set_seeds(info)
+    failure = do = None
+    try:
+        do = parcel.open()(info)
+    except Exception as error:
+        failure = Failure.of(error, info.id, os.getpid())
+    tasks: deque[Any] = deque()
+    while not channel.ended:
+        # All that has come is read before a task starts: a consumer that closes need not wait for tasks in the queue.
+        while channel.pull(wait=not tasks):
+            while (frame := channel.next_frame()) is not None:
+                tasks.append(frame)
+        if channel.ended or not tasks:
+            continue
+        frame = tasks.popleft()
+        _channel = channel
+        channel.push(_answer(channel, do, frame, failure, info))
+        _channel = None
+
+
+def _answer(
+    channel: Channel, do: Any, frame: Any, failure: Failure | None, info: WorkerInfo
+) -> tuple[bytes, list[int]]:
+    """Do one task; the frame of its value. A function of its own, so that nothing of a task outlives it."""
+    number = frame[0]
+    if failure is not None:
+        channel.decode(frame)
+        return channel.encode(number, failure)
+    try:
+        return channel.encode(number, do(channel.decode(frame)))
+    except Exception as error:
+        channel.arena.abandon()
+        return channel.encode(number, Failure.of(error, info.id, os.getpid()))
+
+
+def _leave_with(sock: socket.socket) -> None:
+    """End this process when the consumer's process is gone, even in the middle of a task."""
+    poll = select.poll()
+    poll.register(sock.fileno(), 0)
+    while not any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll()):
+        pass
+    os._exit(1)
