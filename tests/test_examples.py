@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import jpeg
+
+import infeed
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -30,3 +33,45 @@ def test_resume(tmp_path):
     assert len(ledgers) == 5
     verdict = json.loads(run("-m", "infeed", "verify-epoch", f"{folder}/recipe.json", *ledgers, "--json"))
     assert verdict["exact"] is True
+
+
+@pytest.mark.parametrize("kind", ["tar", "folder"])
+def test_imagenet(tmp_path, kind):
+    """Interrupted in an epoch, continued to the end of the next, evaluated; every image counts once."""
+    pytest.importorskip("torch")
+    for part, rows in (("train", 44), ("val", 21)):
+        folder = tmp_path / "data" / part
+        if kind == "tar":
+            folder.mkdir(parents=True)
+            with infeed.ShardWriter(folder / "part-%02d.tar", maxcount=16) as out:
+                for i in range(rows):
+                    out.write({"__key__": f"{i:04d}", "jpg": jpeg(i, 48, 40), "cls": i % 4})
+        else:
+            for i in range(rows):
+                path = folder / f"class{i % 4}" / f"{i:04d}.jpg"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(jpeg(i, 48, 40))
+    run_ = str(tmp_path / "run")
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    # With class folders as one rank, and twice the batch: the same global batches.
+    train = [*(torchrun if kind == "tar" else []), str(EXAMPLES / "imagenet.py")]
+    train += ["--batch-size", "4" if kind == "tar" else "8"]
+    train += [str(tmp_path / "data"), "--model", "resnet18", "--size", "32", "--classes", "4"]
+    train += [
+        "--threads",
+        "1",
+        "--device",
+        "cpu",
+        "--channels-last",
+        "--mixup",
+        "0.2",
+        "--warmup",
+        "1",
+        "--output",
+        run_,
+    ]
+    assert "accuracy" not in run(*train, "--epochs", "1", "--checkpoint-every", "2", "--stop-after", "3")
+    out = run(*train, "--epochs", "2", "--resume", f"{run_}/checkpoint.pt", "--print-every", "1")
+    # 44 images are five steps of eight; the checkpoint was taken after two of them.
+    assert "epoch 0 step 2:" in out and "epoch 0 step 1:" not in out and "epoch 1 step 4:" in out
+    assert "images/s" in out and "epoch 1: accuracy" in out and "of 21 images" in out

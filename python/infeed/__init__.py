@@ -18,6 +18,7 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 from . import transforms
 from ._core import __version__, usable_cpus
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
+from .generate import Generated, generate
 from .loader import Batch, Ledger, Loader, Stats
 from .memory import arrays, wrap
 from .pipeline import Pipeline, Quality, Verdict
@@ -28,6 +29,7 @@ from .writer import ShardWriter
 __all__ = [
     "Batch",
     "FormatError",
+    "Generated",
     "Ledger",
     "Loader",
     "Pipeline",
@@ -47,6 +49,7 @@ __all__ = [
     "concat",
     "files",
     "folder",
+    "generate",
     "interleave",
     "manifest",
     "open",

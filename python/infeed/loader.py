@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .dummy import Dummy, made_up, random_array
 from .functions.layer import Layer
 from .world import world
 
@@ -379,6 +380,25 @@ class Loader:
     def _numpy_columns(self, batch: _core.Batch) -> dict[str, Any]:
         """What the engine made, for Python functions."""
         return {name: Loader._convert(self, batch.column(name), kind, _numpy) for name, kind in self._kinds.items()}
+
+    def dummy(self, *, endless: bool = False) -> Dummy:
+        """Batches as this loader gives them, that cost nothing: one is made and handed out again and again.
+
+        Training with them is as fast as training with any loader can be. Values are random (whole numbers that are not
+        images are zero: a class and a token that every model knows); where shapes vary, it is the batch of the first
+        rows. An iteration has as many steps as an epoch of the loader, or never ends.
+        """
+        steps = None if endless else self._core.steps
+        return Dummy(made_up(self), steps)
+
+    def _dummy_array(self, name: str, dtype: str, shape: tuple[int, ...]) -> Any:
+        """A made-up array of a field, for :meth:`dummy`."""
+        array = random_array(dtype, shape, image=self._kinds[name] == "image")
+        return array.view(_bfloat16()) if dtype == "bf16" else array
+
+    def _dummy_placed(self, batch: Any) -> Any:
+        """A made-up batch where the consumer expects it, for :meth:`dummy`."""
+        return batch
 
     def stats(self) -> Stats:
         """Rates, waits, the stage that holds the loader back, and the bad samples so far."""

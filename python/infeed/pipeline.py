@@ -406,13 +406,22 @@ class Pipeline:
 
         return Loader(self, **options)
 
-    def to_torch(self, **options: Any) -> TorchLoader:
+    def to_torch(self, *, device: Any = None, **options: Any) -> TorchLoader:
         """Open the PyTorch door: a :class:`~infeed.torch.TorchLoader` whose batches are dicts of tensors.
 
-        Tensors share the batch's memory. See :class:`~infeed.loader.Loader` for the options.
+        Tensors share the batch's memory. With ``device`` they are on that device already when they are handed out, and
+        there are more options (``on_device``, ``dtype``, ``channels_last``, ...): see
+        :class:`~infeed.torch.DeviceLoader`. For the others see :class:`~infeed.loader.Loader`.
         """
-        from .torch import TorchLoader
+        from .torch import DeviceLoader, TorchLoader
 
+        if device is not None:
+            return DeviceLoader(self, device=device, **options)
+        lost = {"ahead", "channels_last", "dtype", "label", "on", "on_device", "pin"} & options.keys()
+        if lost:
+            raise TypeError(
+                f'{min(lost)}= is an option of the way to a device: give device="cuda" (or "cpu") with it'
+            )
         return TorchLoader(self, **options)
 
     def to_jax(self, *, sharding: Any = None, device: Any = None, ahead: int = 2, **options: Any) -> JaxLoader:

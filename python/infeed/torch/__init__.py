@@ -1,6 +1,10 @@
-"""The PyTorch door: infeed's batches as tensors, and a drop-in for torch's ``DataLoader``."""
+"""The PyTorch doors: tensors that share the batch's memory, batches that are on the device already, and a drop-in for
+torch's ``DataLoader``.
+"""
 
+from . import on_device
 from .dataloader import DataLoader
+from .device import DeviceLoader
 from .loader import TorchLoader
 
-__all__ = ["DataLoader", "TorchLoader"]
+__all__ = ["DataLoader", "DeviceLoader", "TorchLoader", "on_device"]

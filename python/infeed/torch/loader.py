@@ -28,6 +28,11 @@ class TorchLoader(Loader):
             return torch.frombuffer(bytearray(array), dtype=_DTYPES[array.dtype]).reshape(array.shape)
         return torch.utils.dlpack.from_dlpack(array)
 
+    def _dummy_array(self, name: str, dtype: str, shape: tuple[int, ...]) -> Any:
+        if dtype == "bf16":
+            return self._dummy_array(name, "f32", shape).to(torch.bfloat16)
+        return torch.from_numpy(super()._dummy_array(name, dtype, shape))
+
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
             # torch has no read-only tensors.

@@ -1,0 +1,203 @@
+"""The PyTorch door that leads onto a device: the next batches are there before they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from .. import _core
+from ..loader import Batch, GivenRun, Made
+from .delivery import Delivery, Placed, Pulled
+from .lanes import Lane, Mark, lane_to, settle
+from .loader import TorchLoader
+from .on_device import Stages, ToLayout
+from .staging import Staging, leaves
+
+if TYPE_CHECKING:
+    from ..pipeline import Pipeline
+
+
+class DeviceLoader(TorchLoader):
+    """A :class:`~infeed.torch.TorchLoader` whose batches are on a device already when they are handed out.
+
+    A thread copies each batch into page-locked memory and from there, on a stream of its own, to the device, so that
+    ``ahead`` batches wait there. The consumer's stream waits for a copy, the host does not. Fields without tensors
+    (text, keys) stay on the host.
+
+    * ``device``: ``"cuda"`` (the device of this rank), ``"cuda:1"``, a number, ``"cpu"``, ``"mps"`` or a ``torch.device``
+    * ``channels_last``: images come as N x C x H x W in that memory format, whichever layout the pipeline gave them
+    * ``dtype``: of images and floating point fields, or ``{field: dtype}``; converted on the device
+    * ``on_device``: callables on the images of a batch, see :mod:`infeed.torch.on_device`
+    * ``on``: the fields they work on (default: the images), ``label``: the field that holds the classes
+    * ``ahead``: batches that wait on the device
+    * ``pin``: copy through page-locked memory
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        *,
+        device: str | int | torch.device,
+        channels_last: bool = False,
+        dtype: torch.dtype | Mapping[str, torch.dtype] | None = None,
+        on_device: Iterable[Callable[..., Any]] | None = None,
+        on: str | Iterable[str] | None = None,
+        label: str | None = None,
+        ahead: int = 2,
+        pin: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(pipeline, **options)
+        if ahead < 1:
+            raise ValueError(f"ahead must be at least 1, got {ahead}")
+        self.device = settle(device, self.world)
+        # What Python functions give is known only when they gave it.
+        self._free = pipeline._runs_python
+        tuples = [function.call for function in pipeline._functions if function.op == "tuple"]
+        self._names = list(self._tuple or (tuples[-1] if tuples else self._kinds))
+        self._is_tuple = self._tuple is not None or bool(tuples)
+        self._images = [name for name in self._names if self._kinds.get(name) == "image"]
+        fields = self._images if on is None else [on] if isinstance(on, str) else list(on)
+        steps = list(on_device or ())
+        self._known("on", fields)
+        self._known("label", [] if label is None else [label])
+        self._stages = Stages(
+            steps, on=fields, label=label, seed=pipeline.plan.seed, place=(self.world.rank, self.world.size)
+        )
+        self._dtypes = self._wanted(dtype)
+        self._last = ToLayout("channels_last") if channels_last else None
+        self._slots, self._pin = ahead + 1, pin
+        self._ahead_by = ahead
+        #: For measurements: times every copy, at the price of a short pause before it. Set before iterating.
+        self._time_copies = False
+        self._lane: Lane | None = None
+        self._resting: list[Staging] = []
+        self._deliveries: list[Delivery[tuple[Any, Mark]]] = []
+        # A loader that travels takes these along.
+        self._options = self._options | {
+            "device": str(device) if isinstance(device, torch.device) else device,
+            "channels_last": channels_last,
+            "dtype": dtype,
+            "on_device": steps,
+            "on": fields,
+            "label": label,
+            "ahead": ahead,
+            "pin": pin,
+        }
+
+    def _known(self, what: str, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._names and not self._free:
+                raise ValueError(f"{what}= names {name!r}; the fields of a batch are {', '.join(self._names)}")
+
+    def _wanted(self, dtype: torch.dtype | Mapping[str, torch.dtype] | None) -> dict[str, torch.dtype]:
+        if dtype is None:
+            return {}
+        if isinstance(dtype, torch.dtype):
+            floats = [name for name, _, kind in self.pipeline.plan.fields if kind in ("f16", "bf16", "f32", "f64")]
+            return {name: dtype for name in self._names if name in self._images or name in floats}
+        self._known("dtype", list(dtype))
+        return dict(dtype)
+
+    @property
+    def _looks_ahead(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        run = self._core.start()
+        state = self.state_dict()
+        return self._batches(cast(_core.Run, Placed(run, (state["epoch"], state["step"]))))
+
+    def over(self, batches: Iterable[Sequence[int]], *, epoch: int | None = None) -> Iterator[Any]:
+        """One pass over rows that you choose, see :meth:`infeed.Loader.over`."""
+        epoch = self.epoch if epoch is None else epoch
+        run = Placed(self._core.start_given(epoch), (epoch, 0))
+        return self._batches(GivenRun(cast(_core.Run, run), batches))
+
+    def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
+        placed = cast(Placed, run._run if isinstance(run, GivenRun) else run)
+        return Pulled(super()._made(run), placed)
+
+    def _ahead(self, made: Iterator[Made]) -> Iterator[Made]:
+        pulled = cast(Pulled, made)
+        lane = self._lane_now()
+        staging = self._resting.pop() if self._resting else Staging(lane, self._slots)
+
+        def bring(item: Made, number: int) -> tuple[Any, Mark]:
+            epoch, step = pulled.at
+            batch = self._bring(item.batch, lane, staging, (epoch, step + number))
+            # Lets go of the loader's memory.
+            item.batch = None
+            return batch, lane.mark()
+
+        delivery = Delivery(pulled, bring, self._ahead_by)
+        self._deliveries.append(delivery)
+        try:
+            for item, (batch, mark) in delivery:
+                mark.join(leaves(batch))
+                item.batch = batch
+                del batch
+                yield item
+                del item
+        finally:
+            if delivery.stop():
+                self._resting.append(staging)
+            if delivery in self._deliveries:
+                self._deliveries.remove(delivery)
+
+    def _dummy_placed(self, batch: Any) -> Any:
+        lane = self._lane_now()
+        placed = self._bring(batch, lane, Staging(lane, 1), (0, 0))
+        lane.mark().join(leaves(placed))
+        return placed
+
+    def _lane_now(self) -> Lane:
+        # Not in the constructor: a process that forks after it must not have touched the device.
+        if self._lane is None:
+            self._lane = lane_to(self.device, pin=self._pin, timed=self._time_copies)
+        return self._lane
+
+    def _bring(self, batch: Any, lane: Lane, staging: Staging, at: tuple[int, int]) -> Any:
+        """A batch on the host becomes the batch on the device: moved, transformed, in dtype and layout."""
+        named = isinstance(batch, tuple) and self._is_tuple
+        with lane.work(), torch.no_grad():
+            moved = staging.send(dict(zip(self._names, batch, strict=True)) if named else batch)
+            if isinstance(moved, dict):
+                self._stages(moved, at, self.device)
+                for name, dtype in [(n, d) for n, d in self._dtypes.items() if n in moved]:
+                    moved[name] = _each(moved[name], lambda x, to=dtype: x.to(to))  # type: ignore[misc]
+                for name in [n for n in self._images if n in moved] if self._last is not None else ():
+                    moved[name] = _each(moved[name], self._lies_last)
+        if named:
+            return tuple(moved[name] for name in self._names)
+        if not isinstance(batch, Batch):
+            return moved
+        out = Batch(moved)
+        out._core, out._kept = batch._core, batch._kept
+        return out
+
+    def _lies_last(self, images: torch.Tensor) -> torch.Tensor:
+        if self._last is None or images.ndim not in (3, 4):
+            return images
+        return self._last(images) if images.ndim == 4 else self._last(images.unsqueeze(0)).squeeze(0)
+
+    def _copies(self) -> tuple[int, float]:
+        """Bytes and seconds of all copies so far, with ``_time_copies``."""
+        return (0, 0.0) if self._lane is None else self._lane.copies()
+
+    def close(self) -> None:
+        """Stop every iteration under way and its threads, and give page-locked memory back."""
+        super().close()
+        for delivery in list(self._deliveries):
+            delivery.stop()
+        self._deliveries.clear()
+        self._resting.clear()
+
+
+def _each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A field with its tensor, or the tensors of its list, changed."""
+    if isinstance(value, list):
+        return [change(item) if isinstance(item, torch.Tensor) else item for item in value]
+    return change(value) if isinstance(value, torch.Tensor) else value

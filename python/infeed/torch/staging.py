@@ -1,0 +1,151 @@
+"""Staging: batches on their way from the loader's memory to a device, through a ring of slots.
+
+A slot is host memory that is allocated once and used again and again. The batch is copied into it, which lets go of the
+loader's memory, and the device copies from it while the host goes on. A slot is used again only when the device is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from .lanes import Lane, Mark
+
+#: Where tensors of a list begin in their common block: devices like such addresses, and every element type fits.
+_ALIGN = 256
+
+
+class Slot:
+    """Memory for one batch: a block per field, as large as the largest that came by."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._blocks: dict[int, torch.Tensor] = {}
+        self.mark: Mark | None = None
+
+    def block(self, number: int, nbytes: int) -> torch.Tensor:
+        """Memory for the field of this number."""
+        found = self._blocks.get(number)
+        if found is None or found.numel() < nbytes:
+            found = self._blocks[number] = self._lane.memory(max(nbytes, 1))
+        return found[:nbytes]
+
+
+class Staging:
+    """Moves batches over a lane, in order. One thread at a time may use it."""
+
+    def __init__(self, lane: Lane, slots: int) -> None:
+        self._lane = lane
+        self._slots = [Slot(lane) for _ in range(slots)]
+        self._next = 0
+
+    def send(self, batch: Any) -> Any:
+        """The same batch on the device: tensors are moved, lists of tensors as one block, all else stays.
+
+        The copies are begun, not finished. Call it inside the lane's ``work``.
+        """
+        if not self._lane.staged:
+            return tensors_in(batch, self._lane.upload)
+        slot = self._slots[self._next]
+        self._next = (self._next + 1) % len(self._slots)
+        if slot.mark is not None:
+            slot.mark.finish()
+            slot.mark = None
+        parcels: list[_Parcel] = []
+        packed = _pack(batch, slot, parcels)
+        with self._lane.copying(sum(parcel.host.nbytes for parcel in parcels)):
+            moved = [self._lane.upload(parcel.host) for parcel in parcels]
+        slot.mark = self._lane.mark()
+        return _unpack(packed, moved)
+
+
+class _Parcel:
+    """One copy: a tensor, or the tensors of a list behind each other. Stands in the batch for what it holds."""
+
+    def __init__(self, number: int, host: torch.Tensor, parts: list[Any] | None) -> None:
+        self.number = number
+        self.host = host
+        self.parts = parts
+
+
+def _pack(value: Any, slot: Slot, parcels: list[_Parcel]) -> Any:
+    if isinstance(value, dict):
+        return {name: _pack(item, slot, parcels) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_pack(item, slot, parcels) for item in value)
+    number = len(parcels)
+    if _is_host(value):
+        block = slot.block(number, value.nbytes)
+        _fill(block, value)
+        parcels.append(_Parcel(number, block.view(value.dtype).view(value.shape), None))
+        return parcels[-1]
+    if isinstance(value, list) and any(_is_host(item) for item in value):
+        # Hundreds of small copies would cost more than one large one.
+        at, parts = 0, []
+        for item in value:
+            parts.append((at, item.nbytes, item.dtype, item.shape) if _is_host(item) else item)
+            at += -(-item.nbytes // _ALIGN) * _ALIGN if _is_host(item) else 0
+        block = slot.block(number, at)
+        for item, part in zip(value, parts, strict=True):
+            if _is_host(item):
+                _fill(block[part[0] : part[0] + part[1]], item)
+        parcels.append(_Parcel(number, block, parts))
+        return parcels[-1]
+    return value
+
+
+def _unpack(value: Any, moved: list[torch.Tensor]) -> Any:
+    if isinstance(value, dict):
+        return {name: _unpack(item, moved) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_unpack(item, moved) for item in value)
+    if not isinstance(value, _Parcel):
+        return value
+    whole = moved[value.number]
+    if value.parts is None:
+        return whole
+    return [_part(whole, *part) if isinstance(part, tuple) else part for part in value.parts]
+
+
+def _part(whole: torch.Tensor, at: int, nbytes: int, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
+    return whole[at : at + nbytes].view(dtype).view(shape)
+
+
+def _is_host(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu"
+
+
+def _fill(block: torch.Tensor, value: torch.Tensor) -> None:
+    # NumPy copies in this thread alone and without holding Python. torch would wake a thread per core for it, which are
+    # busy decoding.
+    if value.numel():
+        source = value.detach().contiguous().reshape(-1).view(torch.uint8)
+        np.copyto(block.numpy(), source.numpy())
+
+
+def tensors_in(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A batch with every tensor in it changed."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: tensors_in(item, change) for name, item in value.items()}
+    if isinstance(value, list) and any(isinstance(item, torch.Tensor) for item in value):
+        return [tensors_in(item, change) for item in value]
+    if isinstance(value, tuple):
+        return tuple(tensors_in(item, change) for item in value)
+    return value
+
+
+def leaves(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors of a batch."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from leaves(item)
