@@ -1,13 +1,52 @@
-"""Which of torch's loaders infeed can run without Python per sample."""
+"""Recognises what a torch DataLoader is given, and makes its batches natively where that is exact.
+
+:func:`take_over` looks at data set, transforms and collation. What it knows from the ground up it takes over; for all
+else it gives a :class:`Refusal` with the reason, and the DataLoader goes on as torch would.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..dataloader import DataLoader, Takeover
+from torch.utils.data import DataLoader
+from torch.utils.data._utils.collate import default_collate
+
+from . import huggingface, shards, tensors, vision
+from .leaf import Tree, tree
+from .takeover import Takeover
+from .words import Refusal, Unknown
+
+__all__ = ["Refusal", "Takeover", "take_over"]
 
 
-def take_over(loader: DataLoader) -> Takeover | None:
-    """A native run of the loader, or None if it needs its Python code."""
-    return None
+def take_over(loader: DataLoader[Any]) -> Takeover | Refusal:
+    """Make the batches of ``loader`` natively from now on, or say why not."""
+    try:
+        return Takeover(loader, _read)
+    except Unknown as why:
+        return Refusal(str(why))
+
+
+def _read(loader: DataLoader[Any]) -> Tree:
+    if loader.worker_init_fn is not None:
+        raise Unknown("worker_init_fn is given, and there are no workers that could call it")
+    found = shards.tree(loader)
+    if found is not None:
+        return found
+    if loader.batch_sampler is None:
+        raise Unknown("batch_size=None hands out single samples, which are not made natively")
+    if loader.collate_fn is not default_collate:
+        raise Unknown("its collate_fn is not torch's default_collate")
+    return tree(loader.dataset, _known)
+
+
+def _known(dataset: Any) -> Tree:
+    found = huggingface.tree(dataset)
+    if found is not None:
+        return found
+    for read in (vision.leaf, tensors.leaf):
+        leaf = read(dataset)
+        if leaf is not None:
+            return Tree([leaf], None, list(leaf.words))
+    kind = type(dataset)
+    raise Unknown(f"{kind.__module__}.{kind.__qualname__} is a data set that only Python can read")
