@@ -110,14 +110,19 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self.on_dead_worker = on_dead_worker
         self._running: list[weakref.ref[PoolIterator]] = []
         self._takeover: Takeover | None = None
+        self._reason = "native=False was asked for"
         self._asked = False
 
     def _native(self) -> Takeover | None:
         """The native run, looked for once."""
         if not self._asked and self.native is not False:
-            from .recognise import take_over
+            from .recognise import Refusal, take_over
 
-            self._takeover = take_over(self)
+            found = take_over(self)
+            if isinstance(found, Refusal):
+                self._reason = found.reason
+            else:
+                self._takeover = found
         self._asked = True
         return self._takeover
 
@@ -144,11 +149,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         takeover = self._native()
         if takeover is not None:
             return takeover.explain()
-        reason = (
-            "native=False was asked for"
-            if self.native is False
-            else "the dataset, its transforms or collate_fn need their Python code"
-        )
+        reason = self._reason
         if self.num_workers == 0:
             return f"Not native ({reason}): samples are made in this process, as torch does with num_workers=0."
         context: Any = self.multiprocessing_context or multiprocessing.get_context()

@@ -1,0 +1,134 @@
+"""A torch DataLoader whose samples are made natively."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+from ... import _core, sources
+from ...loader import Batch
+from ...pipeline import Pipeline
+from ..loader import TorchLoader
+from .leaf import Leaf, Tree
+from .order import Drawn, Given, copies
+from .words import Unknown
+
+Stream = Callable[[_core.Plan], Iterator[list[int]]]
+Reader = Callable[["DataLoader[Any]"], Tree]
+
+
+class Takeover:
+    """Makes the batches of a DataLoader over a recognised data set: the order is torch's, the work is native.
+
+    What changes between epochs (``dataset.transform``, ``dataset.samples``, the indices of a Subset) is noticed when the
+    next epoch begins.
+    """
+
+    #: What is left in Python and done to each sample: nothing so far.
+    rest: Callable[[Any], Any] | None = None
+
+    def __init__(self, loader: DataLoader[Any], read: Reader) -> None:
+        self._read = read
+        self._epochs = 0
+        self._seed = 0
+        self._build(loader, read(loader))
+
+    def _build(self, loader: DataLoader[Any], tree: Tree) -> None:
+        self._tree = tree
+        self._copies = copies(loader, tree)
+        with tempfile.TemporaryDirectory(prefix="infeed-") as place:
+            parts = [leaf.make(place) for _ in range(self._copies) for leaf in tree.leaves]
+            pipeline = (sources.concat(parts) if len(parts) > 1 else parts[0]).batch(_size(loader))
+            self._loader = _open(pipeline, getattr(loader, "threads", None))
+
+    def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
+        """One epoch. Seed and indices are drawn now, in the order in which torch's own iterators draw them."""
+        try:
+            tree = self._read(loader)
+        except Unknown as why:
+            raise RuntimeError(
+                f"this DataLoader was taken over, and now it cannot be: {why}; make a new one"
+            ) from None
+        if not tree.same(self._tree) or copies(loader, tree) > self._copies:
+            self.close()
+            self._build(loader, tree)
+        again = loader.num_workers > 0 and loader.persistent_workers and self._epochs > 0
+        drawn = Drawn(loader, again=again)
+        self._seed = self._seed if again else drawn.seed
+        # The epoch that random transforms see: the seed that torch drew, counted on where it draws no new one.
+        epoch = (self._seed + (self._epochs if again else 0)) % 2**63
+        self._epochs += 1
+        drawn.batches = (
+            self._batches(drawn.indices, epoch) if tree.stream is None else self._stream(tree.stream, epoch)
+        )
+        return drawn
+
+    def _batches(self, indices: Iterator[Any], epoch: int) -> Iterator[Any]:
+        given = Given(self._tree, self._copies)
+        first = self._tree.leaves[0]
+        for batch in self._loader.over(given.batches(indices), epoch=epoch):
+            yield collate(first, batch)
+        if given.error is not None:
+            raise given.error
+
+    def _stream(self, stream: Stream, epoch: int) -> Iterator[Any]:
+        first = self._tree.leaves[0]
+        for batch in self._loader.over(stream(self._loader.pipeline.plan), epoch=epoch):
+            yield collate(first, batch)
+
+    def explain(self) -> str:
+        """What is done natively, in words."""
+        random = any(leaf.random for leaf in self._tree.leaves)
+        lines = ["native: samples are made by infeed's threads in this process, without worker processes"]
+        lines += [f"  {word}" for word in self._tree.words]
+        lines.append("  collate: as default_collate, written in place by the threads")
+        order = "torch's own sampler and generator" if self._tree.stream is None else "WebDataset's own stages"
+        lines.append(f"order: {order}, index for index")
+        if random:
+            lines.append(
+                "random transforms: same distributions as torchvision's, other random numbers; seeded by what"
+            )
+            lines.append("  torch draws as its base seed, so torch.manual_seed or generator= decides them")
+        if self._copies > 1:
+            lines.append(
+                f"  rows that the sampler repeats in one epoch: {self._copies} different draws, then these recur"
+            )
+        threads = self._loader.stats()["threads"]
+        lines.append(f"threads: {threads} (threads= sets their number); num_workers starts no processes here")
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._loader.close()
+
+
+def _size(loader: DataLoader[Any]) -> int:
+    """Samples of a batch, to settle memory by; batches of other sizes come, too."""
+    size = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+    return size if isinstance(size, int) and size > 0 else 32
+
+
+def _open(pipeline: Pipeline, threads: int | None) -> TorchLoader:
+    try:
+        if pipeline.plan.is_stream:
+            raise Unknown("its rows cannot be looked up (compressed tars are streams)")
+        return pipeline.to_torch(threads=threads)
+    except (ValueError, OSError) as error:
+        raise Unknown(f"the native pipeline refuses it: {error}") from error
+
+
+def collate(leaf: Leaf, batch: Batch) -> Any:
+    """A native batch as default_collate would give it."""
+    columns = []
+    for name in leaf.fields:
+        column = batch[name]
+        if isinstance(column, list) and column and isinstance(column[0], torch.Tensor):
+            # Shapes that no plan can know: torch stacks them, or says that they differ.
+            column = torch.stack(column)
+        change = leaf.after.get(name)
+        columns.append(column if change is None else change(column))
+    return columns if leaf.names is None else dict(zip(leaf.names, columns, strict=True))

@@ -1,0 +1,59 @@
+"""``torch.utils.data.TensorDataset``: rows of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils.data import TensorDataset
+
+from ... import memory
+from ...pipeline import Pipeline
+from .leaf import Leaf, Same, unchanged
+from .words import Unknown
+
+
+def leaf(dataset: Any) -> Leaf | None:
+    """The twin of a TensorDataset; None for anything else."""
+    if not isinstance(dataset, TensorDataset):
+        return None
+    unchanged(dataset, TensorDataset)
+    tensors = dataset.tensors
+    for tensor in tensors:
+        _check(tensor)
+    names = tuple(str(place) for place in range(len(tensors)))
+    after: dict[str, Callable[[Any], Any]] = {}
+    fields: dict[str, torch.Tensor] = {}
+    for name, tensor in zip(names, tensors, strict=True):
+        # NumPy has no bfloat16: the same bits travel under another name.
+        fields[name] = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
+        if tensor.dtype == torch.bfloat16:
+            after[name] = _as_bfloat16
+
+    def make(place: str) -> Pipeline:
+        return memory.arrays(fields, name="TensorDataset")
+
+    kinds = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape[1:])}" for t in tensors)
+    words = [f"TensorDataset of {len(dataset)} rows ({kinds}) -> infeed.arrays on the same memory"]
+    mark = ("tensors", [Same(tensor) for tensor in tensors])
+    return Leaf(len(dataset), make, names, None, False, words, mark, after)
+
+
+def _check(tensor: torch.Tensor) -> None:
+    if type(tensor) is not torch.Tensor:
+        raise Unknown(f"a tensor of it is a {type(tensor).__name__}")
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        raise Unknown("a tensor of it is not a dense tensor in the CPU's memory")
+    if tensor.requires_grad:
+        raise Unknown("a tensor of it requires a gradient, which a copy would lose")
+    if tensor.is_complex() or tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
+        raise Unknown(f"a tensor of it is {tensor.dtype}, which has no native twin")
+    if tensor.numel() == 0:
+        raise Unknown("a tensor of it is empty")
+    if not tensor.is_contiguous():
+        raise Unknown("a tensor of it is not contiguous: .contiguous() makes it so")
+
+
+def _as_bfloat16(column: Any) -> Any:
+    return column.view(torch.bfloat16)
