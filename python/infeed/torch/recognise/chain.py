@@ -36,6 +36,8 @@ class Chain:
     finish: list[T.Transform] = dataclasses.field(default_factory=list)
     read: list[str] = dataclasses.field(default_factory=list)
     words: list[str] = dataclasses.field(default_factory=list)
+    #: Transforms behind the last that has a native twin.
+    rest: list[Any] = dataclasses.field(default_factory=list)
 
     @property
     def steps(self) -> list[T.Transform]:

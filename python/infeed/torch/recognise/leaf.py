@@ -35,6 +35,8 @@ class Leaf:
     mark: tuple[Any, ...]
     #: What is done to the column of a field when a batch is handed out.
     after: dict[str, Callable[[Any], Any]] = dataclasses.field(default_factory=dict)
+    #: What is done in Python to the first field of each sample, behind everything native.
+    rest: Callable[[Any], Any] | None = None
 
 
 @dataclasses.dataclass
@@ -49,6 +51,14 @@ class Tree:
 
     def __len__(self) -> int:
         return self.total if self.rows is None else len(self.rows)
+
+    @property
+    def rest(self) -> Callable[[Any], Any] | None:
+        """What all leaves leave to Python."""
+        found = [leaf.rest for leaf in self.leaves]
+        if any(rest != found[0] for rest in found):
+            raise Unknown("parts of it leave different things to Python")
+        return found[0]
 
     @property
     def total(self) -> int:

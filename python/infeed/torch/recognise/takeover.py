@@ -28,9 +28,6 @@ class Takeover:
     next epoch begins.
     """
 
-    #: What is left in Python and done to each sample: nothing so far.
-    rest: Callable[[Any], Any] | None = None
-
     def __init__(self, loader: DataLoader[Any], read: Reader) -> None:
         self._read = read
         self._epochs = 0
@@ -42,8 +39,8 @@ class Takeover:
         self._copies = copies(loader, tree)
         with tempfile.TemporaryDirectory(prefix="infeed-") as place:
             parts = [leaf.make(place) for _ in range(self._copies) for leaf in tree.leaves]
-            pipeline = (sources.concat(parts) if len(parts) > 1 else parts[0]).batch(_size(loader))
-            self._loader = _open(pipeline, getattr(loader, "threads", None))
+            pipeline = sources.concat(parts) if len(parts) > 1 else parts[0]
+            self._loader = _open(_finished(pipeline, loader, tree), loader, tree.rest)
 
     def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
         """One epoch. Seed and indices are drawn now, in the order in which torch's own iterators draw them."""
@@ -98,7 +95,13 @@ class Takeover:
                 f"  rows that the sampler repeats in one epoch: {self._copies} different draws, then these recur"
             )
         threads = self._loader.stats()["threads"]
-        lines.append(f"threads: {threads} (threads= sets their number); num_workers starts no processes here")
+        if self._tree.rest is None:
+            lines.append(f"threads: {threads} (threads= sets their number); num_workers starts no processes here")
+        else:
+            who = self._loader.stats()["python"]
+            runs = f"{who['count']} worker processes" if who["workers"] == "processes" else "this process, when asked"
+            lines.append(f"threads: {threads} (threads= sets their number) for what is native")
+            lines.append(f"what is left in Python runs in {runs} (num_workers)")
         return "\n".join(lines)
 
     def close(self) -> None:
@@ -112,11 +115,25 @@ def _size(loader: DataLoader[Any]) -> int:
     return size if isinstance(size, int) and size > 0 else 32
 
 
-def _open(pipeline: Pipeline, threads: int | None) -> TorchLoader:
+def _finished(pipeline: Pipeline, loader: DataLoader[Any], tree: Tree) -> Pipeline:
+    """With what is left in Python, and in batches."""
+    if tree.rest is not None:
+        pipeline = pipeline.map(tree.rest, on=tree.leaves[0].fields[0])
+    return pipeline.batch(_size(loader))
+
+
+def _open(pipeline: Pipeline, loader: DataLoader[Any], rest: Any) -> TorchLoader:
+    options: dict[str, Any] = {"threads": getattr(loader, "threads", None)}
+    if rest is not None:
+        # As many processes as were asked for; without any, as torch: when a batch is asked for.
+        options["workers"] = "processes" if loader.num_workers else "consumer"
+        options["num_workers"] = loader.num_workers or 1
+        options["multiprocessing_context"] = loader.multiprocessing_context
+        options["on_dead_worker"] = getattr(loader, "on_dead_worker", "raise")
     try:
         if pipeline.plan.is_stream:
             raise Unknown("its rows cannot be looked up (compressed tars are streams)")
-        return pipeline.to_torch(threads=threads)
+        return pipeline.to_torch(**options)
     except (ValueError, OSError) as error:
         raise Unknown(f"the native pipeline refuses it: {error}") from error
 

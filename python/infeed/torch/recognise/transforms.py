@@ -16,13 +16,21 @@ from .chain import Chain, Form, fill, interpolation, make, resizing
 from .words import Unknown, short
 
 
-def translate(transform: Any, chain: Chain) -> Chain:
-    """Read a transform, or a chain of them, into ``chain``."""
-    for step in _flat(transform):
+def translate(transform: Any, chain: Chain, *, in_part: bool = False) -> Chain:
+    """Read a transform, or a chain of them, into ``chain``. With ``in_part`` those behind the first that has no twin are
+    left over, if pixels were moved before it.
+    """
+    steps = list(_flat(transform))
+    for number, step in enumerate(steps):
         moves, finish = len(chain.moves), len(chain.finish)
         try:
             _read(step, chain)
         except Unknown as why:
+            if in_part and chain.moves:
+                chain.rest = steps[number:]
+                chain.words.append(f"{short(step)} -> left in Python: {why}")
+                chain.words += [f"{short(left)} -> left in Python" for left in steps[number + 1 :]]
+                return chain
             got = f"; native until there: {', '.join(chain.read)}" if chain.read else ""
             raise Unknown(f"the transform {short(step)} is left in Python: {why}{got}") from None
         added = [*chain.moves[moves:], *chain.finish[finish:]]

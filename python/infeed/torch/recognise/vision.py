@@ -14,6 +14,7 @@ from ... import memory, sources
 from ...pipeline import Pipeline
 from .chain import Chain, Form
 from .leaf import Leaf, Same, unchanged, whole_numbers
+from .rest import Rest
 from .transforms import translate
 from .words import Unknown
 
@@ -43,11 +44,11 @@ def leaf(dataset: Any) -> Leaf | None:
     return None
 
 
-def _chain(dataset: Any, channels: int) -> Chain:
+def _chain(dataset: Any, channels: int, *, in_part: bool = False) -> Chain:
     if dataset.target_transform is not None:
         raise Unknown("it has a target_transform, which is left in Python")
-    chain = translate(dataset.transform, Chain(Form.PIL, channels))
-    if not chain.is_tensor:
+    chain = translate(dataset.transform, Chain(Form.PIL, channels), in_part=in_part)
+    if not chain.is_tensor and not chain.rest:
         raise Unknown(
             "its samples stay PIL images, which default_collate cannot collate: end with ToImage() or ToTensor()"
         )
@@ -62,7 +63,8 @@ def _folder(dataset: Any, module: Any) -> Leaf:
         usual = sys.modules["torchvision"].get_image_backend() == "PIL"
     if not usual:
         raise Unknown("its loader is not torchvision's own with Pillow, so only Python can read its files")
-    chain = _chain(dataset, 3)
+    # Reading and decoding cost most: worth it although something is left.
+    chain = _chain(dataset, 3, in_part=True)
     samples = list(dataset.samples)
     if not samples:
         raise Unknown("it has no samples")
@@ -72,7 +74,9 @@ def _folder(dataset: Any, module: Any) -> Leaf:
 
     words = [f"{type(dataset).__name__} of {len(samples)} files -> infeed.manifest of exactly these files and labels"]
     words += ['files: opened and decoded natively (as Pillow\'s convert("RGB"))', *chain.words]
-    return Leaf(len(samples), make, FIELDS, None, chain.random, words, ("files", samples, chain.steps))
+    rest = Rest(chain.rest, chain.form, "ToImage" in chain.read) if chain.rest else None
+    mark = ("files", samples, chain.steps, rest)
+    return Leaf(len(samples), make, FIELDS, None, chain.random, words, mark, rest=rest)
 
 
 def _manifest(samples: Sequence[tuple[str, Any]], place: str) -> Pipeline:
