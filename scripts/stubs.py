@@ -27,14 +27,18 @@ class Transform:
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+
+class BatchTransform(Transform): ...
 '''
 
 
 def text() -> str:
     """The stub file."""
     out = [HEAD]
-    names = ["Transform"]
-    for entry in json.loads(_core.entries("transforms")):
+    names = ["BatchTransform", "Transform"]
+    entries = [("Transform", entry) for entry in json.loads(_core.entries("transforms"))]
+    entries += [("BatchTransform", entry) for entry in json.loads(_core.entries("batch_transforms"))]
+    for base, entry in entries:
         names.append(entry["name"])
         params = ["self"]
         for p in entry["params"]:
@@ -43,7 +47,7 @@ def text() -> str:
         about = [entry["about"], *(f"    * {p['name']}: {p['about']}" for p in entry["params"])]
         doc = "\n".join(about)
         end = "" if len(about) == 1 else "\n    "
-        out.append(f'\nclass {entry["name"]}(Transform):\n    """{doc}{end}"""\n')
+        out.append(f'\nclass {entry["name"]}({base}):\n    """{doc}{end}"""\n')
         if entry["params"]:
             out.append(f"\n    def __init__({', '.join(params)}) -> None: ...\n")
         else:

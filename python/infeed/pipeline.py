@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import _core
 from .functions import Function
-from .transforms import Transform
+from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
     from .arrow import ArrowLoader
@@ -309,6 +309,8 @@ class Pipeline:
         fields = _names(on)
         out = self
         for transform in transforms:
+            if isinstance(transform, BatchTransform):
+                raise TypeError(f"{transform.name} works on batches: use map_batch({transform!r}) after batch()")
             if isinstance(transform, Transform):
                 if not out._functions:
                     out = out._then(op="map", name=transform.name, on=list(fields), args=transform.args)
@@ -329,6 +331,40 @@ class Pipeline:
         if not callable(function):
             raise TypeError(f"flat_map takes a function, got {function!r}")
         return self._call(Function("flat_map", function, (), seeded, len(self._functions)))
+
+    def views(
+        self,
+        field: str | Sequence[str],
+        count: int,
+        *transforms: Transform,
+        to: str | Sequence[str] | None = None,
+        keep: bool = False,
+    ) -> Pipeline:
+        """Make ``count`` views of one image, each with random choices of its own, as SimCLR and DINO want them.
+
+        The views are fields of their own: ``jpg_0``, ``jpg_1``, ..., or with ``to="global"`` ``global_0``, ``global_1``.
+        ``transforms`` are applied to each; :meth:`map` with ``on="jpg_0"`` does more to one of them. The image is decoded
+        once for all its views. Several fields (``views(["jpg", "mask"], 2, ...)``) share the choices inside each view.
+
+        The field itself can go into more views, and otherwise is not there any more, unless ``keep=True`` says so:
+
+        >>> data = data.views("jpg", 2, T.RandomResizedCrop(224), to="global")
+        >>> data = data.views("jpg", 6, T.RandomResizedCrop(96), to="local")
+        """
+        fields = [field] if isinstance(field, str) else list(field)
+        names = fields if to is None else [to] if isinstance(to, str) else list(to)
+        if not fields or len(names) != len(fields):
+            raise ValueError(f"views needs one name in to= for each field, got {names} for {fields}")
+        if _whole("count", count) == 0:
+            raise ValueError("views needs a count of at least 1")
+        out = self
+        for source, name in zip(fields, names, strict=True):
+            copies = [f"{name}_{i}" for i in range(count)]
+            out = out._then(op="copy", field=source, to=copies, keep=bool(keep))
+        if transforms:
+            for i in range(count):
+                out = out.map(*transforms, on=[f"{name}_{i}" for name in names])
+        return out
 
     def batch(
         self,
@@ -374,21 +410,35 @@ class Pipeline:
 
     def map_batch(
         self,
-        *functions: Callable[..., Any],
+        *transforms: BatchTransform | Callable[..., Any],
         on: str | Iterable[str] | None = None,
         seeded: bool = True,
     ) -> Pipeline:
-        """Apply Python functions to whole batches, after :meth:`batch`: dicts of arrays, or the fields ``on``.
+        """Apply transforms to whole batches, after :meth:`batch`: ``MixUp``, ``CutMix``, ``RandomMix``, or functions.
 
-        They run where the functions of :meth:`map` run. A parameter ``rng`` gets a generator addressed by the batch.
+        ``on`` names the fields; without it transforms mean every image, and functions take and give the whole batch. The
+        labels of a mixed batch become shares of classes, ``float32[batch, num_classes]``. Each batch is mixed by the
+        thread that finishes it; its random choices depend on (seed, epoch, first row of the batch), and so does the
+        generator that a function with a parameter ``rng`` gets. Functions run where those of :meth:`map` run.
         """
-        if not functions:
-            raise ValueError("map_batch needs at least one function")
+        if not transforms:
+            raise ValueError("map_batch needs at least one transform or function")
+        fields = _names(on)
         out = self
-        for function in functions:
-            if not callable(function):
-                raise TypeError(f"map_batch takes functions, got {function!r}")
-            out = out._call(Function("map_batch", function, _names(on), seeded, len(out._functions)))
+        for transform in transforms:
+            if isinstance(transform, BatchTransform):
+                if out._runs_python:
+                    raise ValueError(
+                        f"{transform.name} works on what infeed makes: put it before Python functions, or use"
+                        " to_torch(on_device=[...])"
+                    )
+                out = out._then(op="map_batch", name=transform.name, on=list(fields), args=transform.args)
+            elif isinstance(transform, Transform):
+                raise TypeError(f"{transform.name} works on samples: use map({transform!r}) before batch()")
+            elif callable(transform):
+                out = out._call(Function("map_batch", transform, fields, seeded, len(out._functions)))
+            else:
+                raise TypeError(f"map_batch takes batch transforms and functions, got {transform!r}")
         return out
 
     def to_tuple(self, *fields: str) -> Pipeline:
@@ -547,7 +597,7 @@ class Quality(dict[str, Any]):
 
 def _short(recipe: dict[str, Any]) -> str:
     source = recipe["source"]
-    stages = [s["name"] if s["op"] == "map" else s["op"] for s in recipe["stage"]]
+    stages = [s["name"] if s["op"] in ("map", "map_batch") else s["op"] for s in recipe["stage"]]
     if "join" in source:
         parts = ", ".join(_short(part) for part in source["part"])
         return " -> ".join([f"infeed.{source['join']['op']}([{parts}])", *stages])

@@ -1,7 +1,8 @@
 """Transforms, with the names and parameters of ``torchvision.transforms.v2``.
 
-They are descriptions: the work is done by the loader's threads, fused with decoding. ``infeed list transforms`` shows
-every parameter. The classes are made from the loader's own table, so this module knows whatever the loader knows.
+They are descriptions: the work is done by the loader's threads, fused with decoding. ``infeed list transforms`` and
+``infeed list batch_transforms`` show every parameter. The classes are made from the loader's own tables, so this module
+knows whatever the loader knows.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ class Transform:
         return _make, (self.name, self.args)
 
 
+class BatchTransform(Transform):
+    """A transform of whole batches, for :meth:`infeed.Pipeline.map_batch`."""
+
+
 def _make(name: str, args: dict[str, Any]) -> Transform:
     made: Transform = globals()[name](**args)
     return made
@@ -78,9 +83,9 @@ def _plain(value: Any) -> Any:
     return str(value)  # numpy.dtype, torch.dtype
 
 
-def _classes() -> dict[str, type[Transform]]:
+def _classes(kind: str, base: type[Transform]) -> dict[str, type[Transform]]:
     out = {}
-    for entry in json.loads(_core.entries("transforms")):
+    for entry in json.loads(_core.entries(kind)):
         lines = [entry["about"], ""]
         lines += [f"* ``{p['name']}``: {p['about']}" for p in entry["params"]]
         body = {
@@ -89,10 +94,10 @@ def _classes() -> dict[str, type[Transform]]:
             "__doc__": "\n".join(lines),
             "__module__": __name__,
         }
-        out[entry["name"]] = type(entry["name"], (Transform,), body)
+        out[entry["name"]] = type(entry["name"], (base,), body)
     return out
 
 
-_made = _classes()
+_made = _classes("transforms", Transform) | _classes("batch_transforms", BatchTransform)
 globals().update(_made)
-__all__ = ["Transform", *_made]
+__all__ = ["BatchTransform", "Transform", *_made]

@@ -13,6 +13,8 @@ class Transform:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+class BatchTransform(Transform): ...
+
 class Resize(Transform):
     """resize: an int is the new short side, (height, width) the new size
     * size: short side, or (height, width)
@@ -100,4 +102,34 @@ class ToHWC(Transform):
 
     def __init__(self) -> None: ...
 
-__all__ = ["Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "Normalize", "ToDtype", "ToCHW", "ToHWC"]
+class MixUp(BatchTransform):
+    """mix every sample of a batch, and its label, with its neighbour: a weighted sum
+    * alpha: the weight is drawn from Beta(alpha, alpha), once per batch
+    * num_classes: number of classes; must be given when labels are class numbers
+    * label: field of the labels; None takes the only field of whole numbers
+    """
+
+    def __init__(self, alpha: float = 1.0, num_classes: int | None = None, label: str | None = None) -> None: ...
+
+class CutMix(BatchTransform):
+    """paste a rectangle of its neighbour into every image of a batch, and mix the labels by area
+    * alpha: what is left of the image is drawn from Beta(alpha, alpha), once per batch
+    * num_classes: number of classes; must be given when labels are class numbers
+    * label: field of the labels; None takes the only field of whole numbers
+    """
+
+    def __init__(self, alpha: float = 1.0, num_classes: int | None = None, label: str | None = None) -> None: ...
+
+class RandomMix(BatchTransform):
+    """MixUp or CutMix, chosen anew for every batch
+    * mixup_alpha: alpha of MixUp; 0 leaves it out
+    * cutmix_alpha: alpha of CutMix; 0 leaves it out
+    * num_classes: number of classes; must be given when labels are class numbers
+    * switch: probability of CutMix where both are there
+    * p: probability of mixing a batch at all
+    * label: field of the labels; None takes the only field of whole numbers
+    """
+
+    def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
+
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "Normalize", "ToDtype", "ToCHW", "ToHWC", "MixUp", "CutMix", "RandomMix"]

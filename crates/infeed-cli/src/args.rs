@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
     VerifyEpoch(VerifyEpochArgs),
-    /// List formats, decoders, codecs and transforms with their parameters.
+    /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.
     #[command(after_help = "Examples:\n  \

@@ -4,7 +4,9 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are really used and writes the finished values to where
 //! they belong: into the batch.
 
-use crate::{Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, view::Track};
+use crate::{
+    Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, shared::Shared, view::Track,
+};
 use bytes::Bytes;
 use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,8 @@ impl Finish {
 enum Origin {
     /// Still encoded.
     Encoded { bytes: Bytes, codec: &'static dyn ImageCodec, info: ImageInfo, want: Channels, exact: bool },
+    /// Still encoded, for several images: the first that is rendered decodes it whole.
+    Shared(Arc<Shared>),
     /// Interleaved u8 rows without gaps.
     Raw { data: Arc<Vec<u8>> },
 }
@@ -208,6 +212,14 @@ impl Image {
         self.y.mirror();
     }
 
+    /// Makes all clones of this image decode once: whole, at full size, by the one that is rendered first. An image that is
+    /// used once is better off without: it decodes only what it shows.
+    pub fn share(&mut self) {
+        if let Origin::Encoded { bytes, codec, info, want, .. } = &self.origin {
+            self.origin = Origin::Shared(Arc::new(Shared::new(bytes.clone(), *codec, *info, *want)));
+        }
+    }
+
     /// Renders what is seen now, so that anything can be done to the pixels. The finish stays for later.
     pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
         let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
@@ -226,7 +238,7 @@ impl Image {
         }
         match &mut self.origin {
             Origin::Raw { data } => Ok(Arc::make_mut(data)),
-            Origin::Encoded { .. } => {
+            Origin::Encoded { .. } | Origin::Shared(_) => {
                 Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
             }
         }
@@ -253,10 +265,10 @@ impl Image {
             return Ok(());
         }
         match &self.origin {
-            Origin::Raw { data } => {
-                let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
-                let job = self.job(1, wx, wy);
-                self.resample(&mut scratch.resampler, data, area, &job, out)
+            Origin::Raw { data } => self.resample_whole(scratch, data, (wx, wy), out),
+            Origin::Shared(shared) => {
+                let data = shared.pixels(self.channels, scratch)?;
+                self.resample_whole(scratch, &data, (wx, wy), out)
             }
             Origin::Encoded { bytes, codec, info, want, exact } => {
                 let shrink = if *exact { 1 } else { self.shrink(info.shrinks) };
@@ -324,6 +336,18 @@ impl Image {
                 }
             }
         }
+    }
+
+    /// Writes the inside of the window from the pixels of the whole image.
+    fn resample_whole(
+        &self,
+        scratch: &mut Scratch,
+        data: &[u8],
+        (wx, wy): (Range<u32>, Range<u32>),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
+        self.resample(&mut scratch.resampler, data, area, &self.job(1, wx, wy), out)
     }
 
     /// Writes the inside of the window from pixels that cover at least `job.region`.

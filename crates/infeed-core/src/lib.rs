@@ -2,10 +2,11 @@
 //!
 //! Read the modules in this order and you have the data's way through the loader:
 //! [`store`] gives bytes, [`mod@format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
-//! records, [`decoder`] makes samples of them, [`transform`] changes samples, and the engine of the crate
-//! `infeed` writes them into batches.
+//! records, [`decoder`] makes samples of them, [`transform`] changes samples, the engine of the crate `infeed`
+//! writes them into batches, and [`batch_transform`] changes those.
 #![forbid(unsafe_code)]
 
+pub mod batch_transform;
 pub mod decoder;
 pub mod dtype;
 pub mod error;
@@ -17,6 +18,7 @@ pub mod registry;
 pub mod rng;
 pub mod scratch;
 pub mod shards;
+mod shared;
 pub mod source;
 pub mod spec;
 pub mod store;
@@ -27,6 +29,7 @@ pub mod transform;
 pub mod value;
 pub mod view;
 
+pub use batch_transform::{BatchMut, BatchTransform, Block};
 pub use bytes::Bytes;
 pub use decoder::{Channels, Decoder, ImageCodec, ImageInfo, Patch, Rect, Want};
 pub use dtype::Dtype;

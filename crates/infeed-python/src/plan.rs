@@ -94,7 +94,7 @@ impl Plan {
         self.inner.spec.fields.iter().map(|(_, f)| f.shape.iter().map(number).collect()).collect()
     }
 
-    /// Name, kind and element type of every field of a sample.
+    /// Name, kind and element type of every field of a batch.
     #[getter]
     fn fields(&self) -> Vec<(String, &'static str, &'static str)> {
         let kind = |k: Kind| match k {
@@ -104,7 +104,12 @@ impl Plan {
             Kind::Array => "array",
             Kind::Image(_) => "image",
         };
-        self.inner.spec.fields.iter().map(|(n, f)| (n.to_string(), kind(f.kind), f.dtype.name())).collect()
+        self.inner
+            .batch_spec()
+            .fields
+            .iter()
+            .map(|(n, f)| (n.to_string(), kind(f.kind), f.dtype.name()))
+            .collect()
     }
 
     #[getter]

@@ -3,7 +3,7 @@
 use crate::errors::raise;
 use pyo3::prelude::*;
 
-/// A registry table as JSON: `formats`, `decoders`, `transforms`.
+/// A registry table as JSON: `formats`, `decoders`, `transforms`, `batch_transforms`.
 #[pyfunction]
 pub(crate) fn entries(kind: &str) -> PyResult<String> {
     infeed::tables::json(kind).map(|table| table.to_string()).map_err(raise)

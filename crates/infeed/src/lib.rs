@@ -2,7 +2,8 @@
 //!
 //! Data goes one way, down the list of modules: a [`store`] gives bytes, a [`mod@format`] cuts them into rows, an
 //! [`order`] says which row comes when, [`read`] fetches records ahead of time, [`decode`] and [`transform`] make
-//! samples, [`batch`] lays them into memory that is lent out without a copy. The [`engine`] runs it all:
+//! samples, [`batch`] lays them into memory that is lent out without a copy, [`mix`] mixes the samples of a batch. The
+//! [`engine`] runs it all:
 //!
 //! ```no_run
 //! use infeed::{Loader, Next, Options, Recipe, open};
@@ -31,6 +32,8 @@ pub mod decode;
 pub mod transform;
 
 pub mod batch;
+
+pub mod mix;
 
 pub mod engine;
 

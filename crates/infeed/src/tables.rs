@@ -1,11 +1,11 @@
 //! The registry tables as data: for `infeed list`, the documentation and the Python stubs.
 
-use crate::{decode, format, transform};
+use crate::{decode, format, mix, transform};
 use infeed_core::{Entry, Error, Result};
 use serde_json::{Value, json};
 
 /// The tables there are.
-pub const KINDS: [&str; 4] = ["formats", "decoders", "codecs", "transforms"];
+pub const KINDS: [&str; 5] = ["formats", "decoders", "codecs", "transforms", "batch_transforms"];
 
 /// One table as JSON: a list of objects with name, about and params.
 pub fn json(kind: &str) -> Result<Value> {
@@ -19,6 +19,7 @@ pub fn json(kind: &str) -> Result<Value> {
         }
         "decoders" => Ok(Value::Array(table(decode::DECODERS))),
         "transforms" => Ok(Value::Array(table(transform::ENTRIES))),
+        "batch_transforms" => Ok(Value::Array(table(mix::ENTRIES))),
         "codecs" => Ok(Value::Array(
             decode::CODECS
                 .iter()

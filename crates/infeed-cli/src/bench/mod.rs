@@ -130,7 +130,8 @@ fn summary(plan: &Plan) -> String {
                 fields.iter().map(|(name, with)| format!("{name}={}", with.name)).collect();
             format!("decode {}", all.join(" "))
         }
-        Stage::Map { name, .. } => name.clone(),
+        Stage::Map { name, .. } | Stage::MapBatch { name, .. } => name.clone(),
+        Stage::Copy { field, to, .. } => format!("{} views of {field}", to.len()),
         Stage::Batch { size, global_size, .. } => format!("batch {}", size.or(*global_size).unwrap_or(1)),
         Stage::Tuple { fields } => format!("tuple {}", fields.join(" ")),
         Stage::Filter { expr } => format!("filter {expr}"),

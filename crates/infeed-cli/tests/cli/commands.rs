@@ -12,7 +12,7 @@ fn data(dir: &Path) -> String {
 #[test]
 fn list_shows_every_table() {
     let all = json(&["list"]);
-    for kind in ["formats", "decoders", "codecs", "transforms"] {
+    for kind in ["formats", "decoders", "codecs", "transforms", "batch_transforms"] {
         assert_eq!(json(&["list", kind])[kind], all[kind]);
         assert!(!all[kind].as_array().unwrap().is_empty());
     }

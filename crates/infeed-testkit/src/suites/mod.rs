@@ -6,11 +6,13 @@
 mod args;
 mod codecs;
 mod decoders;
+mod mixes;
 mod tables;
 mod transforms;
 
 pub use codecs::codecs;
 pub use decoders::decoders;
+pub use mixes::batch_transforms;
 pub use tables::tables;
 pub use transforms::transforms;
 
@@ -20,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Every suite.
 pub fn all() -> Vec<String> {
-    [tables(), codecs(), decoders(), transforms()].concat()
+    [tables(), codecs(), decoders(), transforms(), batch_transforms()].concat()
 }
 
 /// Runs one check; a panic is a fault as well.

@@ -49,6 +49,13 @@ impl Open {
         }
     }
 
+    /// All of it, for writing.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        let slab = self.slab();
+        // SAFETY: writers reach the slab only through this `Open`, and it is borrowed mutably here.
+        unsafe { slab.part(0, slab.len()) }
+    }
+
     /// Ends the filling. By taking `self` it makes sure that no writer is left: writers borrow it.
     pub(super) fn seal(mut self) -> Lease {
         Lease { slab: self.slab.take(), pool: std::mem::take(&mut self.pool) }
@@ -63,7 +70,7 @@ impl Drop for Open {
     }
 }
 
-/// A finished slab. Its bytes never change while the lease lives; dropping it gives the memory back.
+/// A finished slab. Its bytes never change while anybody but the batch's maker holds the lease; dropping it gives the memory back.
 #[derive(Debug)]
 pub struct Lease {
     slab: Option<Slab>,
@@ -85,6 +92,15 @@ impl Lease {
             // SAFETY: a lease is made by `Open::seal`, after the last writer; from then on there is no way to write.
             Some(slab) => unsafe { slab.bytes() },
             None => &[],
+        }
+    }
+
+    /// The bytes, for changing a batch that nobody else has seen.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        match &self.slab {
+            // SAFETY: whoever reads or got the address holds the lease by an `Arc`, and this borrow of it is the only one.
+            Some(slab) => unsafe { slab.part(0, slab.len()) },
+            None => &mut [],
         }
     }
 

@@ -1,10 +1,12 @@
 //! Batches: memory that is filled by many threads and lent out without a copy.
 
+mod change;
 mod columns;
 mod filling;
 mod lease;
 mod slab;
 
+pub use change::Change;
 pub use columns::{Batch, Column, Fate, Names};
 pub use filling::{Filling, Layout, Part};
 pub use lease::{Lease, Pool};

@@ -40,7 +40,7 @@ impl Loader {
         let each = plan.batch.each(options.world.size);
         let settled = options.settle(each, plan.sample_bytes() * each as u64)?;
         // What is in the making, what the consumer holds and the one it is about to take, for every field.
-        let pool = Pool::new((settled.prefetch + 2) * plan.fields.len().max(1));
+        let pool = Pool::new((settled.prefetch + 2) * (plan.spec.fields.len() + plan.changes.len()).max(1));
         let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
         let mut loader = Loader {
             plan,

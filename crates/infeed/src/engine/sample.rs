@@ -2,7 +2,7 @@
 
 use super::{
     Plan,
-    plan::{Branch, Fact},
+    plan::{Branch, Chain, Fact, Start},
 };
 use crate::{batch::Part, order::filter::Scalar};
 use infeed_core::{Context, Dtype, Error, Record, Result, Rng, Scratch, Value};
@@ -17,14 +17,14 @@ pub(super) fn make(
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let branch = plan.branch(row);
-    let mut maker = Maker { plan, branch, epoch, row, record, scratch };
-    if !branch.filters.is_empty() {
-        return maker.filtered(part);
+    let mut maker = Maker { plan, branch, epoch, row, record, scratch, begun: vec![] };
+    if !branch.filters.is_empty() || branch.chains.iter().any(|c| !c.forks.is_empty()) {
+        return maker.in_stages(part);
     }
-    for column in 0..branch.chains.len() {
-        let done = maker.advance(column, Value::Missing, 0, usize::MAX, true);
+    for (column, chain) in branch.chains.iter().enumerate() {
+        let done = maker.stored(chain).and_then(|value| maker.advance(chain, value, 0, usize::MAX));
         let done = done.and_then(|value| part.put(column, value, maker.scratch));
-        done.map_err(|e| e.in_field(&plan.spec.fields[column].0))?;
+        done.map_err(|e| e.in_field(&chain.name))?;
     }
     Ok(true)
 }
@@ -36,30 +36,42 @@ struct Maker<'a> {
     row: u64,
     record: &'a mut Record,
     scratch: &'a mut Scratch,
+    /// The fields that are under way, where they are not made one after the other.
+    begun: Vec<Option<Begun>>,
 }
 
-impl Maker<'_> {
-    /// Takes a field through its transforms `from..to`; `fresh` ones are decoded first.
-    fn advance(&mut self, column: usize, value: Value, from: usize, to: usize, fresh: bool) -> Result<Value> {
-        let chain = &self.branch.chains[column];
-        let mut value = if fresh {
-            self.record.fields.get_mut(column).map(std::mem::take).unwrap_or_default()
-        } else {
-            value
-        };
-        if fresh && let Some(decoder) = &chain.decoder {
-            value = match &value {
-                Value::Bytes(bytes) => self.scratch.decoding(|s| decoder.decode(bytes, s))?,
-                Value::Missing => {
-                    return Err(Error::sample(format!(
-                        "the sample has no such field; on_error=\"skip\" leaves such samples out, and a pipeline that \
-                         does not decode `{}` does not need it",
-                        self.plan.spec.fields[column].0
-                    )));
-                }
-                other => return Err(Error::sample(format!("cannot decode {}", other.what()))),
-            };
+/// A field under way.
+struct Begun {
+    value: Value,
+    /// Transforms behind it.
+    done: usize,
+    /// Forks behind it.
+    forks: usize,
+}
+
+impl<'a> Maker<'a> {
+    /// What a chain begins with when it begins in the record, decoded.
+    fn stored(&mut self, chain: &Chain) -> Result<Value> {
+        let Start::Stored { at, .. } = &chain.start else { return Ok(Value::Missing) };
+        let value = self.record.fields.get_mut(*at).map(std::mem::take).unwrap_or_default();
+        self.decoded(chain, value)
+    }
+
+    fn decoded(&mut self, chain: &Chain, value: Value) -> Result<Value> {
+        let Some(decoder) = &chain.decoder else { return Ok(value) };
+        match &value {
+            Value::Bytes(bytes) => self.scratch.decoding(|s| decoder.decode(bytes, s)),
+            Value::Missing => Err(Error::sample(format!(
+                "the sample has no such field; on_error=\"skip\" leaves such samples out, and a pipeline that \
+                 does not decode `{}` does not need it",
+                chain.name
+            ))),
+            other => Err(Error::sample(format!("cannot decode {}", other.what()))),
         }
+    }
+
+    /// Takes a value through the transforms `from..to` of its chain.
+    fn advance(&mut self, chain: &Chain, mut value: Value, from: usize, to: usize) -> Result<Value> {
         let to = to.min(chain.transforms.len());
         for (stage, transform) in chain.transforms.get(from..to).unwrap_or_default() {
             let rng = Rng::at(self.plan.seed, self.epoch, self.row, *stage);
@@ -68,11 +80,52 @@ impl Maker<'_> {
         Ok(value)
     }
 
-    /// The fields that filters look at come first: a sample that is left out costs no more than these.
-    fn filtered(&mut self, part: &mut Part<'_>) -> Result<bool> {
+    /// Takes a field as far as so many transforms, and hands copies of it out on the way.
+    fn reach(&mut self, column: usize, to: usize) -> Result<&Value> {
+        let chain: &'a Chain = &self.branch.chains[column];
+        self.step(chain, column, to).map_err(|e| e.in_field(&chain.name))?;
+        match &self.begun[column] {
+            Some(begun) => Ok(&begun.value),
+            None => Err(Error::Internal { what: format!("the field `{}` was used up", chain.name) }),
+        }
+    }
+
+    fn step(&mut self, chain: &'a Chain, column: usize, to: usize) -> Result<()> {
+        if self.begun[column].is_none() {
+            match &chain.start {
+                Start::Stored { .. } => {
+                    let value = self.stored(chain)?;
+                    self.begun[column] = Some(Begun { value, done: 0, forks: 0 });
+                }
+                // The fork leaves the copy here.
+                Start::Copy { at, after, .. } => self.reach(*at, *after).map(drop)?,
+            }
+        }
+        let Some(Begun { mut value, mut done, mut forks }) = self.begun[column].take() else { return Ok(()) };
+        while let Some(fork) = chain.forks.get(forks).filter(|f| f.after <= to) {
+            value = self.advance(chain, value, done, fork.after)?;
+            done = fork.after;
+            forks += 1;
+            if chain.shared
+                && let Value::Image(image) = &mut value
+            {
+                image.share();
+            }
+            for copy in &fork.to {
+                let value = self.decoded(&self.branch.chains[*copy], value.clone())?;
+                self.begun[*copy] = Some(Begun { value, done: 0, forks: 0 });
+            }
+        }
+        let value = self.advance(chain, value, done, to)?;
+        self.begun[column] = Some(Begun { value, done: done.max(to), forks });
+        Ok(())
+    }
+
+    /// Fields that filters look at come first: a sample that is left out costs no more than these. Fields that were copied
+    /// go as far as their copies need.
+    fn in_stages(&mut self, part: &mut Part<'_>) -> Result<bool> {
         let branch = self.branch;
-        // The value of each field so far, and how many transforms it has behind it.
-        let mut begun: Vec<Option<(Value, usize)>> = branch.chains.iter().map(|_| None).collect();
+        self.begun = branch.chains.iter().map(|_| None).collect();
         let mut scalars: Vec<Scalar<'static>> = vec![];
         for filter in &branch.filters {
             scalars.clear();
@@ -80,16 +133,8 @@ impl Maker<'_> {
                 scalars.push(match fact {
                     Fact::Known(name) => self.known(name),
                     Fact::Field { column, transforms, part, name } => {
-                        let (value, from, fresh) = match begun[*column].take() {
-                            Some((value, done)) => (value, done, false),
-                            None => (Value::Missing, 0, true),
-                        };
-                        let value = self
-                            .advance(*column, value, from, *transforms, fresh)
-                            .map_err(|e| e.in_field(name))?;
-                        let scalar = scalar(&value, part.as_deref()).map_err(|e| e.in_field(name))?;
-                        begun[*column] = Some((value, (*transforms).max(from)));
-                        scalar
+                        let value = self.reach(*column, *transforms)?;
+                        scalar(value, part.as_deref()).map_err(|e| e.in_field(name))?
                     }
                 });
             }
@@ -98,14 +143,10 @@ impl Maker<'_> {
                 return Ok(false);
             }
         }
-        for (column, begun) in begun.into_iter().enumerate() {
-            let (value, from, fresh) = match begun {
-                Some((value, done)) => (value, done, false),
-                None => (Value::Missing, 0, true),
-            };
-            let done = self.advance(column, value, from, usize::MAX, fresh);
-            let done = done.and_then(|value| part.put(column, value, self.scratch));
-            done.map_err(|e| e.in_field(&self.plan.spec.fields[column].0))?;
+        for (column, (name, _)) in self.plan.spec.fields.iter().enumerate() {
+            self.reach(column, usize::MAX)?;
+            let value = self.begun[column].take().map(|b| b.value).unwrap_or_default();
+            part.put(column, value, self.scratch).map_err(|e| e.in_field(name))?;
         }
         Ok(true)
     }

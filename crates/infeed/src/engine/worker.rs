@@ -7,8 +7,8 @@ use super::{
     state::{Flight, Job, Ready},
     threads::Shared,
 };
-use crate::batch::{Fate, Filling};
-use infeed_core::{Error, Record, Result, Rng, Scratch};
+use crate::batch::{Batch, Fate, Filling};
+use infeed_core::{Context, Error, Record, Result, Rng, Scratch};
 use std::{
     sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
     time::Instant,
@@ -124,7 +124,12 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
     drop(state);
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
-        (None, Some(filling)) => filling.finish(&shared.plan.spec, &fates, rows, pads, names),
+        (None, Some(filling)) => {
+            // The random numbers of a batch belong to the row it begins with, made or not.
+            let first = rows.first().copied().unwrap_or(0);
+            let batch = filling.finish(&shared.plan.spec, &fates, rows, pads, names);
+            batch.and_then(|batch| change(shared, batch, (piece.epoch, first), scratch))
+        }
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
     let mut state = shared.lock();
@@ -136,6 +141,22 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
     if state.flights.front().is_some_and(|f| f.done.is_some()) {
         shared.batch_done.notify_all();
     }
+}
+
+/// Applies the batch transforms.
+fn change(
+    shared: &Shared,
+    mut batch: Batch,
+    (epoch, first): (u64, u64),
+    scratch: &mut Scratch,
+) -> Result<Batch> {
+    for change in &shared.plan.changes {
+        let rng = Rng::at(shared.plan.seed, epoch, first, change.stage);
+        let mut context = Context { rng, scratch: &mut *scratch };
+        let done = guarded(|| change.apply(&mut batch, &shared.pool, &mut context));
+        done.map_err(|e| Error::plan(format!("map_batch {}", change.name), e.to_string()))?;
+    }
+    Ok(batch)
 }
 
 /// Makes one sample, following the policy. An error stops the run.

@@ -199,6 +199,16 @@ pub enum Stage {
         /// What `explain()` calls it.
         what: String,
     },
+    /// Makes further fields of one: copies that go their own ways from here.
+    Copy {
+        /// The field.
+        field: String,
+        /// The names of the copies.
+        to: Vec<String>,
+        /// Whether the field itself stays; unless one copy of it says so, it is gone afterwards.
+        #[serde(default, skip_serializing_if = "is_default")]
+        keep: bool,
+    },
     /// Applies a transform.
     Map {
         /// Its name.
@@ -230,6 +240,17 @@ pub enum Stage {
         /// The value that fills up padded fields.
         #[serde(default, skip_serializing_if = "is_default")]
         pad_value: f64,
+    },
+    /// Applies a transform to whole batches.
+    MapBatch {
+        /// Its name.
+        name: String,
+        /// The fields; empty means every image.
+        #[serde(default)]
+        on: Vec<String>,
+        /// Its arguments.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        args: Map<String, Json>,
     },
     /// Hands batches out as tuples of these fields.
     Tuple {
@@ -295,8 +316,10 @@ impl Stage {
                 | Stage::Seed { .. }
                 | Stage::Select { .. }
                 | Stage::Decode { .. }
+                | Stage::Copy { .. }
                 | Stage::Map { .. }
                 | Stage::Batch { .. }
+                | Stage::MapBatch { .. }
                 | Stage::Tuple { .. }
         )
     }
@@ -318,8 +341,10 @@ impl Stage {
             Stage::Seed { .. } => "seed",
             Stage::Select { .. } => "select",
             Stage::Decode { .. } => "decode",
+            Stage::Copy { .. } => "copy",
             Stage::Map { .. } => "map",
             Stage::Batch { .. } => "batch",
+            Stage::MapBatch { .. } => "map_batch",
             Stage::Tuple { .. } => "tuple",
             Stage::Python { .. } => "python",
         }

@@ -6,21 +6,86 @@ use infeed_core::{Decoder, Error, FieldSpec, Kind, Result, Spec, Transform, regi
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
+/// Where a field begins.
+#[derive(Debug, Clone)]
+pub(crate) enum Start {
+    /// With a field of the record.
+    Stored {
+        /// Its name there.
+        name: Arc<str>,
+        /// Its place among the fields that are read, once they are settled.
+        at: usize,
+    },
+    /// With another field as it is after so many transforms.
+    Copy {
+        /// Its name.
+        of: Arc<str>,
+        /// Its place among the chains, once they are settled.
+        at: usize,
+        /// Transforms before the copy.
+        after: usize,
+    },
+}
+
+/// Copies that are made of a field at one point of its chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fork {
+    /// Transforms before it.
+    pub(crate) after: usize,
+    /// The chains that begin here.
+    pub(crate) to: Vec<usize>,
+}
+
 /// What happens to one field: decode, then transforms with the number of their stage.
 #[derive(Debug, Clone)]
 pub(crate) struct Chain {
+    pub(crate) name: Arc<str>,
+    pub(crate) start: Start,
     pub(crate) decoder: Option<Arc<dyn Decoder>>,
     pub(crate) transforms: Vec<(u64, Arc<dyn Transform>)>,
     /// What `explain()` shows: each step with the spec after it.
     pub(crate) steps: Vec<(String, FieldSpec)>,
+    /// Somebody who copied it said that it stays.
+    pub(super) keep: bool,
+    /// Where copies of it begin, in the order of its transforms, once they are settled.
+    pub(crate) forks: Vec<Fork>,
+    /// More than one field comes out of it, once they are settled: pixels are decoded for all of them together.
+    pub(crate) shared: bool,
 }
 
-/// What happens to the rows below `end` (and not below the branch before): one chain per field of `spec`.
+impl Chain {
+    pub(super) fn new(name: &Arc<str>, start: Start, step: String, spec: &FieldSpec) -> Self {
+        Chain {
+            name: Arc::clone(name),
+            start,
+            decoder: None,
+            transforms: vec![],
+            steps: vec![(step, spec.clone())],
+            keep: false,
+            forks: vec![],
+            shared: false,
+        }
+    }
+
+    fn stored(name: &Arc<str>, step: &str, spec: &FieldSpec) -> Self {
+        Chain::new(name, Start::Stored { name: Arc::clone(name), at: 0 }, step.to_owned(), spec)
+    }
+
+    /// What it is after all its steps.
+    pub(super) fn spec(&self) -> FieldSpec {
+        self.steps.last().map_or_else(FieldSpec::encoded, |(_, spec)| spec.clone())
+    }
+}
+
+/// What happens to the rows below `end` (and not below the branch before): one chain per field of `spec`. After them, once
+/// they are settled, the chains that only serve others.
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
     pub(crate) end: u64,
     pub(crate) spec: Spec,
     pub(crate) chains: Vec<Chain>,
+    /// Fields that were copied and are not part of the sample any more.
+    pub(super) spent: Vec<Chain>,
     /// What samples must fulfil, in the order of the stages.
     pub(crate) filters: Vec<SampleFilter>,
 }
@@ -28,36 +93,47 @@ pub(crate) struct Branch {
 impl Branch {
     /// Rows as they are stored.
     pub(super) fn stored(end: u64, spec: Spec) -> Self {
-        let chains = spec
-            .fields
-            .iter()
-            .map(|(_, f)| Chain {
-                decoder: None,
-                transforms: vec![],
-                steps: vec![("stored as".to_owned(), f.clone())],
-            })
-            .collect();
-        Branch { end, spec, chains, filters: vec![] }
+        let chains = spec.fields.iter().map(|(name, f)| Chain::stored(name, "stored as", f)).collect();
+        Branch { end, spec, chains, spent: vec![], filters: vec![] }
     }
 
-    /// Keeps these fields.
+    /// The place of a field, or an error that lists those there are.
+    pub(super) fn require(&self, field: &str, stage: &str) -> Result<usize> {
+        self.spec.require(field, stage).map_err(|error| match self.spent.iter().find(|c| *c.name == *field) {
+            Some(_) => Error::plan(
+                stage,
+                format!(
+                    "the field `{field}` is not there any more, views were made of it: use those, put this stage before \
+                     views(), or say views(..., keep=True)"
+                ),
+            ),
+            None => error,
+        })
+    }
+
+    /// Keeps these fields. Others stay in the background where copies of them begin.
     pub(super) fn select(&mut self, names: &[String]) {
-        let mut keep = self
-            .spec
-            .fields
-            .iter()
-            .map(|(n, _)| names.iter().any(|k| **k == **n))
-            .collect::<Vec<_>>()
-            .into_iter();
-        self.chains.retain(|_| keep.next().unwrap_or(false));
-        self.spec.fields.retain(|(n, _)| names.iter().any(|k| **k == **n));
+        let wanted = |name: &str| names.iter().any(|k| k == name);
+        let origin = |chain: &Chain| match &chain.start {
+            Start::Copy { of, .. } => Some(Arc::clone(of)),
+            Start::Stored { .. } => None,
+        };
+        let origins: Vec<Arc<str>> = self.chains.iter().chain(&self.spent).filter_map(origin).collect();
+        let (kept, gone): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.chains).into_iter().partition(|c| wanted(&c.name));
+        self.chains = kept;
+        self.spent.extend(gone.into_iter().filter(|c| origins.contains(&c.name)));
+        self.spec.fields.retain(|(n, _)| wanted(n));
     }
 
     pub(super) fn decode(&mut self, field: &str, name: &str, args: &Map<String, Json>) -> Result<()> {
-        let at = self.spec.require(field, "decode")?;
+        let at = self.require(field, "decode")?;
         let stage = format!("decode {field}=\"{name}\"");
         let decoder = registry::find(decode::DECODERS, name, "decoder")?.make(args)?;
         let spec = decoder.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &stage))?;
+        if self.chains[at].keep {
+            return Err(Error::plan(stage, "stands after views() of the field: decode before"));
+        }
         self.chains[at].decoder = Some(Arc::from(decoder));
         self.chains[at].steps.push((format!("decode {name}"), spec.clone()));
         self.spec.fields[at].1 = spec;
@@ -78,7 +154,7 @@ impl Branch {
                 .filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_)))
                 .collect()
         } else {
-            on.iter().map(|f| self.spec.require(f, &format!("map {name}"))).collect::<Result<_>>()?
+            on.iter().map(|f| self.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };
         if fields.is_empty() {
             return Err(Error::plan(
@@ -105,11 +181,7 @@ impl Branch {
             .iter()
             .map(|(name, f)| {
                 let found = self.spec.position(name).and_then(|at| old[at].take());
-                found.unwrap_or_else(|| Chain {
-                    decoder: None,
-                    transforms: vec![],
-                    steps: vec![("not there".to_owned(), f.clone())],
-                })
+                found.unwrap_or_else(|| Chain::stored(name, "not there", f))
             })
             .collect();
         self.spec = spec.clone();
@@ -117,7 +189,7 @@ impl Branch {
 }
 
 /// Names the stage as the user wrote it.
-fn restage(error: Error, stage: &str) -> Error {
+pub(super) fn restage(error: Error, stage: &str) -> Error {
     match error {
         Error::Plan { what, .. } => Error::plan(stage, what),
         Error::Sample { what, .. } => Error::plan(stage, what),

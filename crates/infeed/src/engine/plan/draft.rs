@@ -2,7 +2,8 @@
 
 use super::{
     BatchSize,
-    branch::Branch,
+    branch::{Branch, restage},
+    changes::Wanted,
     filter,
     leaves::Leaves,
     orders,
@@ -30,6 +31,8 @@ pub(super) struct Draft {
     pub(super) tuple: Option<Vec<String>>,
     /// Functions of the consumer, by name.
     pub(super) python: Vec<String>,
+    /// What happens to batches.
+    pub(super) wanted: Vec<Wanted>,
     maps: u64,
 }
 
@@ -77,6 +80,7 @@ impl Draft {
             batch: None,
             tuple: None,
             python: vec![],
+            wanted: vec![],
             maps: 0,
         }
     }
@@ -100,6 +104,16 @@ impl Draft {
             ));
         }
         let spec = common_spec(stage, &parts)?;
+        let spent = |p: &Draft| p.branches.iter().flat_map(|b| &b.spent).find_map(|c| spec.position(&c.name));
+        if let Some((number, at)) = parts.iter().enumerate().find_map(|(n, p)| Some((n, spent(p)?))) {
+            let name = &spec.fields[at].0;
+            return Err(Error::plan(
+                stage,
+                format!(
+                    "part {number} made views of `{name}`, which other parts still have: make views after joining"
+                ),
+            ));
+        }
         let orders: Vec<Below> = parts.iter().map(|p| Arc::clone(&p.order)).collect();
         let order: Below = match join {
             Join::Concat => Arc::new(Concat::new(orders)?),
@@ -116,6 +130,7 @@ impl Draft {
             batch: None,
             tuple: None,
             python: vec![],
+            wanted: vec![],
             maps: parts.iter().map(|p| p.maps).max().unwrap_or(0),
         };
         for part in parts {
@@ -132,14 +147,22 @@ impl Draft {
     }
 
     fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
-        if self.batch.is_some() && !matches!(stage, Stage::Tuple { .. } | Stage::Python { .. }) {
+        let after = matches!(stage, Stage::Tuple { .. } | Stage::MapBatch { .. } | Stage::Python { .. });
+        if self.batch.is_some() && !after {
             return Err(Error::plan(
                 "batch",
-                "must come after every other stage: move it to the end of the pipeline",
+                "must come after every other stage but map_batch and to_tuple: move it to the end of the pipeline",
             ));
         }
-        if let (Stage::Decode { .. } | Stage::Map { .. } | Stage::Select { .. }, Some(function)) =
-            (stage, self.python.first())
+        if let Some(function) = self.python.first()
+            && matches!(
+                stage,
+                Stage::Decode { .. }
+                    | Stage::Map { .. }
+                    | Stage::Select { .. }
+                    | Stage::Copy { .. }
+                    | Stage::MapBatch { .. }
+            )
         {
             return Err(Error::plan(
                 function.as_str(),
@@ -152,13 +175,24 @@ impl Draft {
             Stage::Select { fields } => self.select(fields, "select")?,
             Stage::Decode { fields } => {
                 for (name, decoder) in fields {
-                    self.spec.require(name, "decode")?;
+                    self.branches[0].require(name, "decode")?;
                     self.each(|b| b.decode(name, &decoder.name, &decoder.args))?;
                 }
             }
             Stage::Map { name, on, args } => {
                 let number = self.maps;
                 self.each(|b| b.map(name, on, args, number))?;
+                self.maps += 1;
+            }
+            Stage::Copy { field, to, keep } => self.each(|b| b.copy(field, to, *keep))?,
+            Stage::MapBatch { name, on, args } => {
+                if self.batch.is_none() || self.tuple.is_some() {
+                    return Err(Error::plan(
+                        format!("map_batch {name}"),
+                        "works on batches: put it after batch() and before to_tuple()",
+                    ));
+                }
+                self.map_batch(name, on, args, self.maps)?;
                 self.maps += 1;
             }
             Stage::Filter { expr } => filter::take(self, expr, leaves)?,
@@ -182,6 +216,7 @@ impl Draft {
             }
             Stage::Tuple { fields } => {
                 self.select(fields, "to_tuple")?;
+                self.changes().map_err(|e| restage(e, "to_tuple leaves out what map_batch needs"))?;
                 self.tuple = Some(fields.clone());
             }
             order => {
@@ -214,11 +249,16 @@ impl Draft {
             return Err(Error::plan(stage, "needs at least one field"));
         }
         for name in names {
-            self.spec.require(name, stage)?;
+            self.branches[0].require(name, stage)?;
         }
-        for field in self.branches.iter().flat_map(|b| &b.filters).flat_map(|f| f.fields()) {
-            if !names.iter().any(|n| n == field) {
-                return Err(Error::plan(stage, format!("a filter needs the field `{field}`: keep it")));
+        for branch in &self.branches {
+            for field in branch.filters.iter().flat_map(|f| f.fields()) {
+                // Fields that went into views stay in the background for as long as somebody needs them.
+                let there =
+                    names.iter().any(|n| n == field) || branch.spent.iter().any(|c| *c.name == *field);
+                if !there {
+                    return Err(Error::plan(stage, format!("a filter needs the field `{field}`: keep it")));
+                }
             }
         }
         self.each(|b| {

@@ -2,7 +2,7 @@
 
 use super::{BatchSize, Plan};
 use crate::{batch::Layout, order::Last};
-use infeed_core::Order;
+use infeed_core::{Dtype, Order};
 use std::fmt::Write;
 
 impl Plan {
@@ -12,17 +12,23 @@ impl Plan {
         for what in self.source.damage() {
             let _ = writeln!(out, "damage  {what}");
         }
-        let width = self.spec.fields.iter().map(|(n, _)| n.len()).max().unwrap_or(0).max(6);
+        let names = self.branches.iter().flat_map(|b| &b.chains).map(|c| c.name.len());
+        let width = names.max().unwrap_or(0).max(6);
         for (number, branch) in self.branches.iter().enumerate() {
             if self.branches.len() > 1 {
                 let start = number.checked_sub(1).map_or(0, |before| self.branches[before].end);
                 let _ = writeln!(out, "rows {start} to {}", branch.end - 1);
             }
-            for ((name, _), chain) in self.spec.fields.iter().zip(&branch.chains) {
-                let mut lead = format!("{name:width$}");
+            // Fields that only serve others come first, as they do in the pipeline.
+            let (own, others) = branch.chains.split_at(self.spec.fields.len().min(branch.chains.len()));
+            for (chain, gone) in others.iter().map(|c| (c, true)).chain(own.iter().map(|c| (c, false))) {
+                let mut lead = format!("{:width$}", chain.name);
                 for (step, spec) in &chain.steps {
                     let _ = writeln!(out, "{lead}  {step:<22} {spec}");
                     lead = " ".repeat(width);
+                }
+                if gone {
+                    let _ = writeln!(out, "{lead}  only for its views");
                 }
             }
             for filter in &branch.filters {
@@ -55,16 +61,28 @@ impl Plan {
         let _ = writeln!(out, "batch   {size}, {batches} per epoch, about {bytes:.1} MB each{last}");
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
             let shown = match layout {
-                Layout::Stack { dtype, shape, .. } => {
-                    let dims: Vec<String> = std::iter::once("batch".to_owned())
-                        .chain(shape.iter().map(usize::to_string))
-                        .collect();
-                    format!("array {dtype}[{}]", dims.join(", "))
-                }
+                Layout::Stack { dtype, shape, .. } => array(*dtype, shape),
                 Layout::Pad { dtype, value } => format!("array {dtype}, padded with {value}"),
                 Layout::List => "list".to_owned(),
             };
             let _ = writeln!(out, "{:width$}  {name}: {shown}", "");
         }
+        for change in &self.changes {
+            let on: Vec<&str> = change.on.iter().map(|at| &*change.before.fields[*at].0).collect();
+            let _ = writeln!(out, "then    {} on {}", change.name, on.join(", "));
+            for (_, (name, spec)) in
+                change.after.fields.iter().enumerate().filter(|(at, _)| change.renews(*at))
+            {
+                let shown = array(spec.dtype, &spec.fixed_shape().unwrap_or_default());
+                let _ = writeln!(out, "{:width$}  {name}: {shown}", "");
+            }
+        }
     }
+}
+
+/// One array over all samples.
+fn array(dtype: Dtype, shape: &[usize]) -> String {
+    let dims: Vec<String> =
+        std::iter::once("batch".to_owned()).chain(shape.iter().map(usize::to_string)).collect();
+    format!("array {dtype}[{}]", dims.join(", "))
 }

@@ -49,18 +49,6 @@ impl SampleFilter {
     }
 }
 
-impl Branch {
-    /// The branch with its filters' columns found: no stage can move them any more.
-    pub(super) fn settled(mut self) -> Result<Self> {
-        for fact in self.filters.iter_mut().flat_map(|f| &mut f.facts) {
-            if let Fact::Field { name, column, .. } = fact {
-                *column = self.spec.require(name, "filter")?;
-            }
-        }
-        Ok(self)
-    }
-}
-
 /// Takes a filter into the draft: into the order when rows need not be read for it.
 pub(super) fn take(draft: &mut Draft, text: &str, leaves: &Leaves) -> Result<()> {
     let expr = Expr::parse(text)?;
@@ -97,7 +85,7 @@ fn fact(branch: &Branch, name: &str) -> Result<Fact> {
         Some(_) => (name, None),
         None => name.split_once('.').map_or((name, None), |(field, part)| (field, Some(part.to_owned()))),
     };
-    let column = branch.spec.require(field, "filter").map_err(|e| match e {
+    let column = branch.require(field, "filter").map_err(|e| match e {
         Error::Plan { stage, what } => {
             let known: Vec<&str> = KNOWN.iter().map(|k| k.names[0]).collect();
             Error::plan(stage, format!("{what}; of every row there are also {}", known.join(", ")))

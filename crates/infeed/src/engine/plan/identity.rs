@@ -131,7 +131,12 @@ fn samples(recipe: &Recipe) -> String {
         into.extend(recipe.stages.iter().filter(|s| {
             matches!(
                 s,
-                Stage::Decode { .. } | Stage::Map { .. } | Stage::Filter { .. } | Stage::Python { .. }
+                Stage::Decode { .. }
+                    | Stage::Copy { .. }
+                    | Stage::Map { .. }
+                    | Stage::MapBatch { .. }
+                    | Stage::Filter { .. }
+                    | Stage::Python { .. }
             )
         }));
     }

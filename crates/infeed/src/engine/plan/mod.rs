@@ -1,7 +1,9 @@
 //! A recipe checked against real data: every spec, shape and order is settled before the first sample is read.
 
 mod branch;
+mod changes;
 mod columns;
+mod copies;
 mod draft;
 mod explain;
 mod filter;
@@ -11,13 +13,13 @@ mod orders;
 mod stream;
 mod verify;
 
-pub(super) use branch::Branch;
+pub(super) use branch::{Branch, Chain, Start};
 pub(super) use filter::Fact;
 pub use identity::Identity;
 pub use stream::StreamPlan;
 
 use crate::{
-    batch::Layout,
+    batch::{Change, Layout},
     order::{Last, World},
     recipe::{Recipe, SourceRecipe},
 };
@@ -54,6 +56,8 @@ pub struct Plan {
     /// The stream that rows come from, when they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
     pub(super) layouts: Arc<[Layout]>,
+    /// What happens to whole batches, in order.
+    pub(super) changes: Vec<Change>,
     /// What happens to the rows of each part of the source; one for all in most pipelines.
     pub(super) branches: Vec<Branch>,
     identity: OnceLock<Identity>,
@@ -114,10 +118,19 @@ impl Plan {
         if places == 0 {
             return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
         }
-        let branches = draft.branches.into_iter().map(Branch::settled).collect::<Result<Vec<_>>>()?;
+        let changes = draft.changes()?;
+        let branches: Vec<Branch> = draft.branches.into_iter().map(Branch::gathered).collect();
+        let mut fields: Vec<Arc<str>> = vec![];
+        for name in branches.iter().flat_map(Branch::reads) {
+            if !fields.contains(name) {
+                fields.push(Arc::clone(name));
+            }
+        }
+        let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
         let layouts = draft.spec.fields.iter().map(|(_, f)| Layout::of(f, ragged, pad_value)).collect();
         let plan = Plan {
-            fields: draft.spec.fields.iter().map(|(n, _)| Arc::clone(n)).collect(),
+            fields,
+            changes,
             seed: draft.seed.or(draft.shuffle_seed).unwrap_or(0),
             tuple: draft.tuple,
             python: draft.python,
@@ -193,6 +206,11 @@ impl Plan {
         crate::order::quality(&*self.order, epoch, batch, Some(self.source.shard_rows()), 1 << 20)
     }
 
+    /// The fields of a sample as batches have them in the end.
+    pub fn batch_spec(&self) -> &Spec {
+        self.changes.last().map_or(&self.spec, |c| &c.after)
+    }
+
     /// The branch of a row.
     pub(super) fn branch(&self, row: u64) -> &Branch {
         match self.branches.as_slice() {
@@ -205,6 +223,11 @@ impl Plan {
     pub fn sample_bytes(&self) -> u64 {
         let fixed: usize =
             self.layouts.iter().map(|l| if let Layout::Stack { bytes, .. } = l { *bytes } else { 0 }).sum();
+        let renewed = |c: &Change| -> usize {
+            let fields = c.after.fields.iter().enumerate().filter(|(at, _)| c.renews(*at));
+            fields.filter_map(|(_, (_, spec))| spec.fixed_bytes()).sum()
+        };
+        let fixed = fixed + self.changes.iter().map(renewed).sum::<usize>();
         let loose = self.layouts.iter().any(|l| !matches!(l, Layout::Stack { .. }));
         let weight = if loose && self.source.rows() > 0 { self.source.weight(0, &self.fields) } else { 0 };
         fixed as u64 + weight

@@ -1,0 +1,67 @@
+//! A finished batch that is changed once more before anybody sees it.
+
+use super::{Batch, Column, Pool, lease::Open};
+use infeed_core::{BatchMut, BatchTransform, Block, Context, Error, FieldSpec, Result, Spec};
+use std::sync::Arc;
+
+/// One batch transform with what it finds and what it leaves, settled by the plan.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Its name.
+    pub name: String,
+    /// The number of its stage: part of the address of its random numbers.
+    pub stage: u64,
+    /// The transform.
+    pub transform: Arc<dyn BatchTransform>,
+    /// The fields that are meant.
+    pub on: Vec<usize>,
+    /// What a sample looks like before.
+    pub before: Spec,
+    /// What a sample looks like afterwards.
+    pub after: Spec,
+}
+
+impl Change {
+    /// Whether a field comes out with another type or shape.
+    pub fn renews(&self, field: usize) -> bool {
+        self.before.fields[field].1 != self.after.fields[field].1
+    }
+
+    /// Changes the batch where it lies; only fields that get another type or shape move to other memory.
+    pub fn apply(&self, batch: &mut Batch, pool: &Arc<Pool>, context: &mut Context<'_>) -> Result<()> {
+        let samples = batch.len();
+        let mut opened: Vec<Option<Open>> = Vec::with_capacity(batch.columns.len());
+        for (at, (name, spec)) in self.after.fields.iter().enumerate() {
+            opened.push(match self.renews(at) {
+                true => Some(pool.take(bytes(name, spec)? * samples)),
+                false => None,
+            });
+        }
+        let mut blocks = Vec::with_capacity(batch.columns.len());
+        for ((_, column), open) in batch.columns.iter_mut().zip(&mut opened) {
+            let data = match column {
+                Column::Array { dtype, shape, lease } => {
+                    let len = shape.iter().product::<usize>() * dtype.size();
+                    Arc::get_mut(lease).and_then(|lease| lease.bytes_mut().get_mut(..len)).ok_or_else(
+                        || Error::Internal { what: "a batch is changed that somebody holds".to_owned() },
+                    )?
+                }
+                Column::List(_) => &mut [],
+            };
+            blocks.push(Block { data, out: open.as_mut().map(Open::bytes_mut) });
+        }
+        self.transform.apply(&mut BatchMut { spec: &self.before, on: &self.on, samples, blocks }, context)?;
+        for (at, open) in opened.into_iter().enumerate() {
+            let Some(open) = open else { continue };
+            let spec = &self.after.fields[at].1;
+            let shape = [samples].into_iter().chain(spec.fixed_shape().unwrap_or_default()).collect();
+            batch.columns[at].1 = Column::Array { dtype: spec.dtype, shape, lease: Arc::new(open.seal()) };
+        }
+        Ok(())
+    }
+}
+
+fn bytes(name: &str, spec: &FieldSpec) -> Result<usize> {
+    spec.fixed_bytes()
+        .ok_or_else(|| Error::Internal { what: format!("a batch transform leaves `{name}` as {spec}") })
+}

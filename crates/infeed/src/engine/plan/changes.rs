@@ -1,0 +1,84 @@
+//! `map_batch`: what happens to whole batches.
+
+use super::{branch::restage, draft::Draft};
+use crate::{batch::Change, mix};
+use infeed_core::{BatchTransform, Error, Kind, Result, Spec, registry};
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// A batch transform as the recipe has it.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    name: String,
+    on: Vec<String>,
+    transform: Arc<dyn BatchTransform>,
+    stage: u64,
+}
+
+impl Wanted {
+    fn change(&self, before: &Spec) -> Result<Change> {
+        let stage = format!("map_batch {}", self.name);
+        let on: Vec<usize> = if self.on.is_empty() {
+            let image = |i: &usize| matches!(before.fields[*i].1.kind, Kind::Image(_));
+            (0..before.fields.len()).filter(image).collect()
+        } else {
+            self.on.iter().map(|f| before.require(f, &stage)).collect::<Result<_>>()?
+        };
+        if on.is_empty() {
+            return Err(Error::plan(
+                stage,
+                "finds no image: decode one first, for example .decode(jpg=\"rgb\"), or say which field with on=",
+            ));
+        }
+        if let Some(twice) = on.iter().enumerate().find_map(|(i, at)| on[..i].contains(at).then_some(*at)) {
+            return Err(Error::plan(stage, format!("on= names `{}` twice", before.fields[twice].0)));
+        }
+        let after = self.transform.spec(before, &on).map_err(|e| restage(e, &stage))?;
+        Ok(Change {
+            name: self.name.clone(),
+            stage: self.stage,
+            transform: Arc::clone(&self.transform),
+            on,
+            before: before.clone(),
+            after,
+        })
+    }
+}
+
+impl Draft {
+    /// Takes a batch transform in.
+    pub(super) fn map_batch(
+        &mut self,
+        name: &str,
+        on: &[String],
+        args: &Map<String, Json>,
+        stage: u64,
+    ) -> Result<()> {
+        let transform = registry::find(mix::ENTRIES, name, "batch transform")?.make(args)?;
+        self.wanted.push(Wanted {
+            name: name.to_owned(),
+            on: on.to_vec(),
+            transform: transform.into(),
+            stage,
+        });
+        let changes = self.changes()?;
+        let Some(last) = changes.last() else { return Ok(()) };
+        // Bad samples are found one by one, before they are in a batch.
+        if let Some((field, check)) = last.transform.check(&last.before)? {
+            for branch in &mut self.branches {
+                branch.chains[field].transforms.push((stage, Arc::clone(&check)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What happens to batches, with the fields as they are now.
+    pub(super) fn changes(&self) -> Result<Vec<Change>> {
+        let mut changes: Vec<Change> = vec![];
+        for wanted in &self.wanted {
+            let before = changes.last().map_or(&self.spec, |c| &c.after);
+            changes.push(wanted.change(before)?);
+        }
+        Ok(changes)
+    }
+}

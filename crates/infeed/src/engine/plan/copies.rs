@@ -1,0 +1,129 @@
+//! `copy`: several fields of one, each with its own way from there.
+
+use super::{
+    branch::{Branch, Chain, Fork, Start},
+    filter::Fact,
+};
+use infeed_core::{Error, Result};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What users call it.
+const STAGE: &str = "views";
+
+impl Branch {
+    /// Makes copies of a field. It is not part of the sample any more, unless one of the copies said that it stays.
+    pub(super) fn copy(&mut self, field: &str, to: &[String], keep: bool) -> Result<()> {
+        if to.is_empty() {
+            return Err(Error::plan(STAGE, format!("needs at least one name for the views of `{field}`")));
+        }
+        // Fields that went into views before can go into more.
+        let again = self.spent.iter().position(|c| *c.name == *field);
+        let mut chain = match again {
+            Some(at) => self.spent.remove(at),
+            None => {
+                let at = self.require(field, STAGE)?;
+                self.chains[at].clone()
+            }
+        };
+        chain.keep |= keep;
+        let spec = chain.spec();
+        for name in to {
+            let taken = self.spec.position(name).is_some()
+                || *chain.name == **name
+                || self.spent.iter().any(|c| *c.name == **name);
+            if name.is_empty() || taken {
+                return Err(Error::plan(
+                    STAGE,
+                    format!(
+                        "a view of `{field}` cannot be called `{name}`: there is such a field; choose another to="
+                    ),
+                ));
+            }
+            let name: Arc<str> = name.as_str().into();
+            let start = Start::Copy { of: Arc::clone(&chain.name), at: 0, after: chain.transforms.len() };
+            self.chains.push(Chain::new(&name, start, format!("view of {field}"), &spec));
+            self.spec.fields.push((name, spec.clone()));
+        }
+        match (again, chain.keep) {
+            (Some(_), true) => {
+                self.spec.fields.push((Arc::clone(&chain.name), spec));
+                self.chains.push(chain);
+            }
+            (Some(_), false) => self.spent.push(chain),
+            (None, keep) => {
+                let at = self.require(field, STAGE)?;
+                if keep {
+                    self.chains[at] = chain;
+                } else {
+                    self.chains.remove(at);
+                    self.spec.fields.remove(at);
+                    self.spent.push(chain);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the chains that others need behind those of the sample's fields.
+    pub(super) fn gathered(mut self) -> Self {
+        let mut at = 0;
+        let facts = self.filters.iter().flat_map(|f| f.fields());
+        let mut wanted: Vec<Arc<str>> = facts.map(Arc::from).collect();
+        loop {
+            while let Some(chain) = self.chains.get(at) {
+                if let Start::Copy { of, .. } = &chain.start {
+                    wanted.push(Arc::clone(of));
+                }
+                at += 1;
+            }
+            let Some(name) = wanted.pop() else { break };
+            if let Some(found) = self.spent.iter().position(|c| c.name == name) {
+                self.chains.push(self.spent.remove(found));
+            }
+        }
+        self
+    }
+
+    /// The stored fields that its chains begin with.
+    pub(super) fn reads(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.chains.iter().filter_map(|c| match &c.start {
+            Start::Stored { name, .. } => Some(name),
+            Start::Copy { .. } => None,
+        })
+    }
+
+    /// The branch with every place found: no stage can move them any more. `fields` are those that are read.
+    pub(super) fn settled(mut self, fields: &[Arc<str>]) -> Result<Self> {
+        let names: Vec<Arc<str>> = self.chains.iter().map(|c| Arc::clone(&c.name)).collect();
+        let place = |name: &str, among: &[Arc<str>]| {
+            among
+                .iter()
+                .position(|n| **n == *name)
+                .ok_or_else(|| Error::Internal { what: format!("the field `{name}` is lost") })
+        };
+        let mut forks: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (number, chain) in self.chains.iter_mut().enumerate() {
+            match &mut chain.start {
+                Start::Stored { name, at } => *at = place(name, fields)?,
+                Start::Copy { of, at, after } => {
+                    *at = place(of, &names)?;
+                    forks.entry((*at, *after)).or_default().push(number);
+                }
+            }
+        }
+        let visible = self.spec.fields.len();
+        for ((at, after), to) in forks {
+            self.chains[at].forks.push(Fork { after, to });
+        }
+        for (at, chain) in self.chains.iter_mut().enumerate() {
+            let ways: usize = chain.forks.iter().map(|f| f.to.len()).sum();
+            chain.shared = ways + usize::from(at < visible) > 1;
+        }
+        for fact in self.filters.iter_mut().flat_map(|f| &mut f.facts) {
+            if let Fact::Field { name, column, .. } = fact {
+                *column = place(name, &names)?;
+            }
+        }
+        Ok(self)
+    }
+}
