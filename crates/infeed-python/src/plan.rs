@@ -91,7 +91,8 @@ impl Plan {
     #[getter]
     fn shapes(&self) -> Vec<Vec<Option<usize>>> {
         let number = |dim: &Dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None };
-        self.inner.spec.fields.iter().map(|(_, f)| f.shape.iter().map(number).collect()).collect()
+        let fields = &self.inner.batch_spec().fields;
+        fields.iter().map(|(_, f)| f.shape.iter().map(number).collect()).collect()
     }
 
     /// Name, kind and element type of every field of a batch.
