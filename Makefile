@@ -89,9 +89,10 @@ doc:  ## build the Rust documentation
 stubs: develop  ## generate the type stubs of infeed.transforms from the registry
 	"$(BIN)/python" scripts/stubs.py
 
-golden:  ## make the golden files anew (needs Pillow in the environment)
+golden:  ## make the golden files anew (needs Pillow and torchvision in the environment)
 	"$(BIN)/python" crates/infeed-resample/golden/make.py
 	"$(BIN)/python" crates/infeed-png/golden/make.py
+	"$(BIN)/python" crates/infeed-pixels/golden/make.py
 
 clean:  ## remove build outputs
 	cargo clean -q

@@ -76,6 +76,139 @@ class Pad(Transform):
 
     def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: str = 'constant') -> None: ...
 
+class ColorJitter(Transform):
+    """change brightness, contrast, saturation and hue by random factors, in random order
+    * brightness: x for factors in max(0, 1 - x)..1 + x, or (low, high)
+    * contrast: x for factors in max(0, 1 - x)..1 + x, or (low, high)
+    * saturation: x for factors in max(0, 1 - x)..1 + x, or (low, high)
+    * hue: x for turns in -x..x of the colour circle, or (low, high); at most 0.5 to either side
+    """
+
+    def __init__(self, brightness: float | Sequence[float] | None = None, contrast: float | Sequence[float] | None = None, saturation: float | Sequence[float] | None = None, hue: float | Sequence[float] | None = None) -> None: ...
+
+class Grayscale(Transform):
+    """turn colours into gray
+    * num_output_channels: 1, or 3 for three equal channels
+    """
+
+    def __init__(self, num_output_channels: int = 1) -> None: ...
+
+class RandomGrayscale(Transform):
+    """turn colours into gray with a given probability; the channels stay
+    * p: probability of gray
+    """
+
+    def __init__(self, p: float = 0.1) -> None: ...
+
+class GaussianBlur(Transform):
+    """blur with a Gaussian kernel of random width
+    * kernel_size: weights of the kernel, odd; or (along x, along y)
+    * sigma: standard deviation in pixels, or (low, high)
+    """
+
+    def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None: ...
+
+class RandomRotation(Transform):
+    """turn by a random angle, against the clock
+    * degrees: x for angles in -x..x, or (low, high)
+    * interpolation: nearest or bilinear
+    * expand: make the result large enough for all of the image
+    * center: point (x, y) that stays where it is; the middle of the image unless given
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    """
+
+    def __init__(self, degrees: float | Sequence[float], interpolation: str = 'nearest', expand: bool = False, center: Sequence[float] | None = None, fill: float | Sequence[float] | None = 0) -> None: ...
+
+class RandomAffine(Transform):
+    """turn, move, scale and shear at random
+    * degrees: x for angles in -x..x, or (low, high); 0 does not turn
+    * translate: largest shares (a, b) of width and height to move by
+    * scale: smallest and largest scale
+    * shear: degrees of shear along x: s for -s..s, or (low, high); four numbers are ranges along x and y
+    * interpolation: nearest or bilinear
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    * center: point (x, y) that stays where it is; the middle of the image unless given
+    """
+
+    def __init__(self, degrees: float | Sequence[float], translate: Sequence[float] | None = None, scale: Sequence[float] | None = None, shear: float | Sequence[float] | None = None, interpolation: str = 'nearest', fill: float | Sequence[float] | None = 0, center: Sequence[float] | None = None) -> None: ...
+
+class RandomPerspective(Transform):
+    """move the corners inwards at random, with a given probability
+    * distortion_scale: how far corners may move: 0 not at all, 1 to the middle
+    * p: probability of doing it
+    * interpolation: nearest or bilinear
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    """
+
+    def __init__(self, distortion_scale: float = 0.5, p: float = 0.5, interpolation: str = 'bilinear', fill: float | Sequence[float] | None = 0) -> None: ...
+
+class RandAugment(Transform):
+    """some operations on colours and geometry, chosen at random, all of one strength
+    * num_ops: operations per image
+    * magnitude: their strength: a bin, from 0 on
+    * num_magnitude_bins: how many strengths there are
+    * interpolation: nearest or bilinear
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    """
+
+    def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+
+class TrivialAugmentWide(Transform):
+    """one operation on colours or geometry, chosen at random, of random strength
+    * num_magnitude_bins: how many strengths there are
+    * interpolation: nearest or bilinear
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    """
+
+    def __init__(self, num_magnitude_bins: int = 31, interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+
+class AutoAugment(Transform):
+    """a pair of operations on colours and geometry, chosen at random from a learned list
+    * policy: imagenet, cifar10 or svhn, or torchvision's AutoAugmentPolicy
+    * interpolation: nearest or bilinear
+    * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
+    """
+
+    def __init__(self, policy: object = 'imagenet', interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+
+class RandomPosterize(Transform):
+    """keep only the highest bits of every value, with a given probability
+    * bits: bits to keep, 1 to 8
+    * p: probability of doing it
+    """
+
+    def __init__(self, bits: int, p: float = 0.5) -> None: ...
+
+class RandomSolarize(Transform):
+    """invert the values from a threshold on, with a given probability
+    * threshold: values from here on are inverted, in levels of 0..255
+    * p: probability of doing it
+    """
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None: ...
+
+class RandomAdjustSharpness(Transform):
+    """make sharper or smoother, with a given probability
+    * sharpness_factor: 0 is smooth, 1 the image itself, 2 sharp
+    * p: probability of doing it
+    """
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None: ...
+
+class RandomAutocontrast(Transform):
+    """stretch every channel to 0..255, with a given probability
+    * p: probability of doing it
+    """
+
+    def __init__(self, p: float = 0.5) -> None: ...
+
+class RandomEqualize(Transform):
+    """make all levels of every channel equally frequent, with a given probability
+    * p: probability of doing it
+    """
+
+    def __init__(self, p: float = 0.5) -> None: ...
+
 class Normalize(Transform):
     """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first
     * mean: mean of each channel, in 0..1
@@ -83,6 +216,17 @@ class Normalize(Transform):
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None: ...
+
+class RandomErasing(Transform):
+    """paint over a rectangle of random place, area and shape, with a given probability
+    * p: probability of erasing
+    * scale: smallest and largest share of the image's area
+    * ratio: smallest and largest height / width
+    * value: what is painted, in the values of the image here: a number, one per channel, or "random" for noise
+    * inplace: taken for torchvision's sake; it changes nothing
+    """
+
+    def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3), value: float | Sequence[float] | str = 0, inplace: bool = False) -> None: ...
 
 class ToDtype(Transform):
     """another element type: u8, f32, f16 or bf16

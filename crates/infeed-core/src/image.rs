@@ -4,8 +4,11 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are really used and writes the finished values to where
 //! they belong: into the batch.
 
+mod edit;
+
 use crate::{
-    Channels, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, shared::Shared, view::Track,
+    Channels, Cover, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, shared::Shared,
+    view::Track,
 };
 use bytes::Bytes;
 use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
@@ -65,6 +68,7 @@ pub struct Image {
     filter: Filter,
     antialias: bool,
     fill: [u8; 4],
+    covers: Vec<Cover>,
     /// What happens to the values.
     pub finish: Finish,
 }
@@ -118,6 +122,7 @@ impl Image {
             filter: Filter::Bilinear,
             antialias: true,
             fill: [0; 4],
+            covers: Vec::new(),
             finish: Finish::PLAIN,
         }
     }
@@ -176,6 +181,7 @@ impl Image {
         }
         self.x.crop(left, width);
         self.y.crop(top, height);
+        self.covers.iter_mut().for_each(|cover| cover.shift(-left, -top));
         Ok(())
     }
 
@@ -191,6 +197,7 @@ impl Image {
         if width == self.x.out && height == self.y.out {
             return Ok(());
         }
+        self.uncovered()?;
         // Nearest is the one filter that is not symmetric: it must not be moved behind a flip.
         let asymmetric = filter == Filter::Nearest && (self.x.flip || self.y.flip);
         if !self.x.can_resize() || !self.y.can_resize() || asymmetric {
@@ -205,11 +212,13 @@ impl Image {
     /// Mirrors left and right.
     pub fn flip_horizontal(&mut self) {
         self.x.mirror();
+        self.covers.iter_mut().for_each(|cover| cover.mirror_x(self.x.out));
     }
 
     /// Mirrors top and bottom.
     pub fn flip_vertical(&mut self) {
         self.y.mirror();
+        self.covers.iter_mut().for_each(|cover| cover.mirror_y(self.y.out));
     }
 
     /// Makes all clones of this image decode once: whole, at full size, by the one that is rendered first. An image that is
@@ -220,30 +229,6 @@ impl Image {
         }
     }
 
-    /// Renders what is seen now, so that anything can be done to the pixels. The finish stays for later.
-    pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
-        let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
-        let mut data = vec![0; self.bytes()];
-        self.render(scratch, &mut data)?;
-        *self = Image::raw(self.x.out, self.y.out, self.channels, data)?;
-        self.finish = finish;
-        Ok(())
-    }
-
-    /// Settles and hands out the pixels for changing: interleaved u8 rows without gaps.
-    pub fn pixels_mut(&mut self, scratch: &mut Scratch) -> Result<&mut Vec<u8>> {
-        let whole = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
-        if !whole || !matches!(self.origin, Origin::Raw { .. }) {
-            self.settle(scratch)?;
-        }
-        match &mut self.origin {
-            Origin::Raw { data } => Ok(Arc::make_mut(data)),
-            Origin::Encoded { .. } | Origin::Shared(_) => {
-                Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
-            }
-        }
-    }
-
     /// Decodes what is used and writes [`Image::bytes`] bytes of finished values.
     pub fn render(&self, scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
         if out.len() != self.bytes() {
@@ -251,6 +236,15 @@ impl Image {
                 what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()),
             });
         }
+        self.render_view(scratch, out)?;
+        for cover in &self.covers {
+            cover.paint((self.x.out, self.y.out), self.channels, &self.finish, out);
+        }
+        Ok(())
+    }
+
+    /// What lies below the covers.
+    fn render_view(&self, scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
         if self.untouched()
             && let Origin::Encoded { bytes, codec, info, want, .. } = &self.origin
             && scratch.decoding(|s| codec.read_whole(bytes, info, *want, s, out))?

@@ -7,11 +7,13 @@
 #![forbid(unsafe_code)]
 
 pub mod batch_transform;
+pub mod cover;
 pub mod decoder;
 pub mod dtype;
 pub mod error;
 pub mod format;
 pub mod image;
+mod normal;
 pub mod order;
 pub mod record;
 pub mod registry;
@@ -31,6 +33,7 @@ pub mod view;
 
 pub use batch_transform::{BatchMut, BatchTransform, Block};
 pub use bytes::Bytes;
+pub use cover::{Cover, Paint};
 pub use decoder::{Channels, Decoder, ImageCodec, ImageInfo, Patch, Rect, Want};
 pub use dtype::Dtype;
 pub use error::{At, Error, Result};

@@ -13,6 +13,8 @@ pub struct Scratch {
     pub resampler: Resampler,
     /// Pixels between decoder and resampler.
     pub pixels: Vec<u8>,
+    /// Pixels that were replaced by others: the memory for what the next operation makes.
+    pub spare: Vec<u8>,
     /// Time spent decoding since it was last taken; the trace tells decode and pixel work apart with it.
     decoding: Duration,
     kept: Vec<(TypeId, Box<dyn Any + Send>)>,
@@ -30,6 +32,7 @@ impl Scratch {
         Scratch {
             resampler: Resampler::new(),
             pixels: Vec::new(),
+            spare: Vec::new(),
             decoding: Duration::ZERO,
             kept: Vec::new(),
         }

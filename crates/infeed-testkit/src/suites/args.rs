@@ -15,6 +15,7 @@ fn value(param: &Param) -> Json {
         "std" => json!([0.2, 0.3, 0.4]),
         "dtype" => json!("f32"),
         "size" => json!([9, 13]),
+        "kernel_size" => json!(3),
         _ => match param.python {
             python if python.starts_with("int") => json!(2),
             python if python.starts_with("float") => json!(0.5),

@@ -13,6 +13,13 @@ fn sample_args(name: &str) -> &'static str {
         "Pad" => r#"{"padding": [1, 2, 3, 4]}"#,
         "Normalize" => r#"{"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}"#,
         "ToDtype" => r#"{"dtype": "f16", "scale": true}"#,
+        "ColorJitter" => r#"{"brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1}"#,
+        "GaussianBlur" => r#"{"kernel_size": 5}"#,
+        "RandomRotation" => r#"{"degrees": 30}"#,
+        "RandomAffine" => r#"{"degrees": 30, "translate": [0.2, 0.1], "scale": [0.8, 1.2], "shear": 10}"#,
+        "RandomPosterize" => r#"{"bits": 3}"#,
+        "RandomSolarize" => r#"{"threshold": 128}"#,
+        "RandomAdjustSharpness" => r#"{"sharpness_factor": 2}"#,
         _ => "{}",
     }
 }

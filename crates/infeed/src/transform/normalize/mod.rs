@@ -80,11 +80,9 @@ impl Transform for Normalize {
         }
         for i in 0..c {
             let (mean, std) = (self.mean[i % self.mean.len()], self.std[i % self.std.len()]);
-            // Folded in f64: one multiply and one add per value, and no rounding twice.
-            finish.scale[i] = (f64::from(finish.scale[i]) / std) as f32;
-            finish.bias[i] = ((f64::from(finish.bias[i]) - mean) / std) as f32;
+            image.normalize(i, mean, std);
         }
-        finish.layout = Layout::Chw;
+        image.finish.layout = Layout::Chw;
         Ok(())
     }
 }

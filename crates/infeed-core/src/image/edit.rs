@@ -1,0 +1,87 @@
+//! Changes that are more than numbers: to pixels, and over finished values.
+
+use super::{Finish, Image, Origin};
+use crate::{Cover, Error, Result, Scratch, view::Track};
+use std::sync::Arc;
+
+impl Image {
+    /// Renders what is seen now, so that anything can be done to the pixels. The finish stays for later.
+    pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
+        let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
+        let covers = std::mem::take(&mut self.covers);
+        let mut data = vec![0; self.bytes()];
+        self.render(scratch, &mut data)?;
+        *self = Image::raw(self.x.out, self.y.out, self.channels, data)?;
+        (self.finish, self.covers) = (finish, covers);
+        Ok(())
+    }
+
+    /// Settles and hands out the pixels for changing: interleaved u8 rows without gaps.
+    pub fn pixels_mut(&mut self, scratch: &mut Scratch) -> Result<&mut Vec<u8>> {
+        self.uncovered()?;
+        let whole = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
+        if !whole || !matches!(self.origin, Origin::Raw { .. }) {
+            self.settle(scratch)?;
+        }
+        match &mut self.origin {
+            Origin::Raw { data } => Ok(Arc::make_mut(data)),
+            Origin::Encoded { .. } | Origin::Shared(_) => {
+                Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
+            }
+        }
+    }
+
+    /// Settles and replaces the image by one of (width, height, channels). `draw` is given the pixels as they are and
+    /// those to be, and writes all of them. The two swap memory with the thread's spare, so nothing is copied.
+    pub fn redraw(
+        &mut self,
+        (width, height, channels): (u32, u32, u8),
+        scratch: &mut Scratch,
+        draw: impl FnOnce(&[u8], &mut [u8]),
+    ) -> Result<()> {
+        let mut made = std::mem::take(&mut scratch.spare);
+        made.resize(width as usize * height as usize * usize::from(channels), 0);
+        let pixels = self.pixels_mut(scratch)?;
+        draw(pixels, &mut made);
+        scratch.spare = std::mem::replace(pixels, made);
+        self.channels = channels;
+        self.size = (width, height);
+        (self.x, self.y) = (Track::new(width), Track::new(height));
+        Ok(())
+    }
+
+    /// Refuses images with covers: what comes next would have to change them too, and cannot.
+    pub(super) fn uncovered(&self) -> Result<()> {
+        if self.covers.is_empty() {
+            return Ok(());
+        }
+        Err(Error::sample(
+            "after RandomErasing on float values only crops and flips may follow; put RandomErasing later",
+        ))
+    }
+
+    /// Paints a rectangle over the finished values when they are rendered.
+    pub fn cover(&mut self, cover: Cover) {
+        self.covers.push(cover);
+    }
+
+    /// Settles and paints a rectangle over the pixels.
+    pub fn paint_over(&mut self, cover: &Cover, scratch: &mut Scratch) -> Result<()> {
+        let (size, channels) = ((self.x.out, self.y.out), self.channels);
+        cover.paint(size, channels, &Finish::PLAIN, self.pixels_mut(scratch)?);
+        Ok(())
+    }
+
+    /// Turns the values of channel `c` into (value - mean) / std, those of covers too.
+    pub fn normalize(&mut self, c: usize, mean: f64, std: f64) {
+        // Folded in f64: one multiply and one add per value, and no rounding twice.
+        let fold = |scale: &mut f32, bias: &mut f32| {
+            *scale = (f64::from(*scale) / std) as f32;
+            *bias = ((f64::from(*bias) - mean) / std) as f32;
+        };
+        fold(&mut self.finish.scale[c], &mut self.finish.bias[c]);
+        for cover in &mut self.covers {
+            fold(&mut cover.scale[c], &mut cover.bias[c]);
+        }
+    }
+}

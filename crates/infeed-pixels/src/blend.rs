@@ -1,0 +1,45 @@
+//! Pictures between and beyond two pictures: `low + factor * (high - low)`.
+
+use crate::gray::luma_sum;
+
+/// Adding it to a float below it leaves a whole number in the lowest bits.
+const WHOLE: f32 = 8_388_608.0;
+
+/// One value as Pillow's `Image.blend` makes it: 32-bit floats, two roundings, cut off and clipped.
+///
+/// A plain `as u8` means the same, but costs twice as much: the compiler does not see that the number is in range.
+#[inline(always)]
+pub(crate) fn mix(low: f32, high: f32, factor: f32) -> u8 {
+    let value = low + factor * (high - low);
+    let value = if value > 0.0 { value } else { 0.0 };
+    let value = if value < 255.0 { value } else { 255.0 };
+    let rounded = value + WHOLE;
+    let above = u32::from(rounded - WHOLE > value);
+    (rounded.to_bits() - above) as u8
+}
+
+/// Blends every value with the same `low`.
+fn from_flat(pixels: &mut [u8], low: u8, factor: f64) {
+    let (low, factor) = (f32::from(low), factor as f32);
+    let table: [u8; 256] = std::array::from_fn(|v| mix(low, v as f32, factor));
+    for value in pixels {
+        *value = table[usize::from(*value)];
+    }
+}
+
+/// Pillow's `ImageEnhance.Brightness`: 0 is black, 1 the picture itself.
+pub fn brightness(pixels: &mut [u8], factor: f64) {
+    if factor as f32 != 1.0 {
+        from_flat(pixels, 0, factor);
+    }
+}
+
+/// Pillow's `ImageEnhance.Contrast`: 0 is flat gray of the mean luma, 1 the picture itself.
+pub fn contrast(pixels: &mut [u8], channels: usize, factor: f64) {
+    if factor as f32 == 1.0 || pixels.len() < channels {
+        return;
+    }
+    let count = (pixels.len() / channels) as f64;
+    let mean = (luma_sum(pixels, channels) as f64 / count + 0.5) as u8;
+    from_flat(pixels, mean, factor);
+}

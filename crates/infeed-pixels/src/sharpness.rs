@@ -1,0 +1,34 @@
+//! Sharper or smoother: a blend with a smoothed picture.
+
+use crate::Picture;
+use crate::blend::mix;
+
+/// Pillow's `ImageEnhance.Sharpness`: 0 is smoothed, 1 the picture itself, 2 sharpened. `out` is as long as the picture.
+///
+/// The smoothed picture is that of `ImageFilter.SMOOTH`: each pixel five times, its eight neighbours once, divided by
+/// 13; pixels at the border stay as they are.
+pub fn sharpness(picture: &Picture<'_>, factor: f64, out: &mut [u8]) {
+    let (width, height, c) = (picture.width, picture.height, picture.channels);
+    let factor = factor as f32;
+    out.copy_from_slice(picture.data);
+    if width < 3 || height < 3 || factor == 1.0 {
+        return;
+    }
+    let stride = picture.stride();
+    let inner = stride - 2 * c;
+    let mut down = vec![0u16; stride];
+    for y in 1..height - 1 {
+        let (above, row, below) = (picture.row(y - 1), picture.row(y), picture.row(y + 1));
+        for (((sum, a), b), d) in down.iter_mut().zip(above).zip(row).zip(below) {
+            *sum = u16::from(*a) + u16::from(*b) + u16::from(*d);
+        }
+        let sums = down[..inner].iter().zip(&down[c..c + inner]).zip(&down[2 * c..]);
+        let out = &mut out[y * stride + c..y * stride + c + inner];
+        for ((out, value), ((left, here), right)) in out.iter_mut().zip(&row[c..c + inner]).zip(sums) {
+            let sum = left + here + right + 4 * u16::from(*value);
+            // Rounded division by 13, as a product: right for every sum up to 255 * 13.
+            let smooth = ((u32::from(sum + 6) * 5042) >> 16) as u16;
+            *out = mix(f32::from(smooth), f32::from(*value), factor);
+        }
+    }
+}

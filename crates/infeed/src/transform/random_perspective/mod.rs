@@ -1,0 +1,88 @@
+//! `RandomPerspective`: the image seen from aside, or not.
+
+use super::pixels::{FILL, P, SAMPLING, fill, need_pixels, redraw, sampling};
+use infeed_core::{Args, Context, Entry, FieldSpec, Image, Param, Result, Rng, Transform, Value};
+use infeed_pixels::{Sampling, perspective, warp_perspective};
+
+/// The registry line.
+pub(super) const ENTRY: Entry<dyn Transform> = Entry {
+    name: "RandomPerspective",
+    about: "move the corners inwards at random, with a given probability",
+    params: &[
+        Param {
+            name: "distortion_scale",
+            python: "float",
+            default: Some("0.5"),
+            about: "how far corners may move: 0 not at all, 1 to the middle",
+        },
+        P,
+        Param { default: Some("\"bilinear\""), ..SAMPLING },
+        FILL,
+    ],
+    build,
+};
+
+#[derive(Debug)]
+struct RandomPerspective {
+    distortion: f64,
+    p: f64,
+    sampling: Sampling,
+    fill: [u8; 4],
+}
+
+fn build(args: &Args) -> Result<Box<dyn Transform>> {
+    Ok(Box::new(RandomPerspective {
+        distortion: args.probability("distortion_scale")?,
+        p: args.probability("p")?,
+        sampling: sampling(args)?,
+        fill: fill(args)?,
+    }))
+}
+
+/// Upper left, upper right, lower right, lower left.
+type Corners = [(f64, f64); 4];
+
+impl RandomPerspective {
+    /// Where the corners go, drawn in torchvision's order.
+    fn choose(&self, width: u32, height: u32, rng: &mut Rng) -> Corners {
+        let bound = |side: u32| (self.distortion * f64::from(side / 2)) as u64 + 1;
+        let (bw, bh) = (bound(width), bound(height));
+        let mut corner = |right: bool, low: bool| {
+            let (x, y) = (rng.below(bw), rng.below(bh));
+            let x = if right { u64::from(width) - bw + x } else { x };
+            let y = if low { u64::from(height) - bh + y } else { y };
+            (x as f64, y as f64)
+        };
+        [corner(false, false), corner(true, false), corner(true, true), corner(false, true)]
+    }
+
+    fn warp(&self, image: &mut Image, to: Corners, context: &mut Context<'_>) -> Result<()> {
+        let (right, low) = (f64::from(image.width()) - 1.0, f64::from(image.height()) - 1.0);
+        let from = [(0.0, 0.0), (right, 0.0), (right, low), (0.0, low)];
+        // Corners that fall together, as in images of one row, have no perspective: the image stays.
+        let Some(matrix) = perspective(from, to) else { return Ok(()) };
+        let width = image.width() as usize;
+        redraw(image, context, |picture, out| {
+            warp_perspective(picture, &matrix, self.sampling, self.fill, width, out);
+        })
+    }
+}
+
+impl Transform for RandomPerspective {
+    fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        need_pixels("RandomPerspective", input)?;
+        Ok(input.clone())
+    }
+
+    fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
+        let image = value.image_mut()?;
+        if !context.rng.chance(self.p) {
+            return Ok(());
+        }
+        let to = self.choose(image.width(), image.height(), &mut context.rng);
+        self.warp(image, to, context)
+    }
+}
+
+#[cfg(test)]
+mod tests;
