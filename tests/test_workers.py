@@ -122,7 +122,8 @@ def test_batches_that_are_held_stay_intact_and_are_given_back():
     assert (last == 5).all(), "values outlive the pool"
     del last
     gc.collect()
-    assert held_segments() == 0 and fds() == before
+    # Fewer: others may have been collected meanwhile.
+    assert held_segments() == 0 and fds() <= before
 
 
 def test_sizes_that_vary_need_few_segments():
