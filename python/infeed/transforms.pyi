@@ -276,4 +276,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "Normalize", "ToDtype", "ToCHW", "ToHWC", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "MixUp", "CutMix", "RandomMix"]
