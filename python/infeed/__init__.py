@@ -17,11 +17,13 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 
 from . import transforms
 from ._core import __version__, usable_cpus
+from .batch import Batch
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
 from .generate import Generated, generate
-from .loader import Batch, Ledger, Loader, Stats
+from .loader import Ledger, Loader, Stats
 from .memory import arrays, wrap
-from .pipeline import Pipeline, Quality, Verdict
+from .pipeline import Pipeline
+from .reports import Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
 from .world import World, world
 from .writer import ShardWriter

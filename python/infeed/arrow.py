@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .loader import Batch, Loader
+from .batch import Batch
+from .loader import Loader
 from .specs import Spec, specs
 
 try:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .loader import GivenRun, Loader, Made
+from .batch import GivenRun, Made
+from .loader import Loader
 from .world import world
 
 try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import dataclasses
-import itertools
 import json
 import os
 import time
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .batch import Batch, GivenRun, Made
 from .dummy import Dummy, made_up, random_array
 from .functions.layer import Layer
 from .world import world
@@ -37,49 +36,6 @@ class Stats(dict[str, Any]):
         return self._text
 
 
-class Batch(dict[str, Any]):
-    """A batch: a dict of arrays. It also knows where its samples came from.
-
-    ``batch["__key__"]``, ``batch["__row__"]`` and ``batch["__url__"]`` give key, row number and shard of each sample, and
-    ``batch["__pad__"]`` is true for samples that are there a second time to fill the batch up. They are worked out when
-    asked for.
-    """
-
-    __slots__ = ("_core", "_kept")
-
-    _core: _core.Batch | None
-    _kept: list[int] | None
-
-    def __init__(self, *fields: Any, **more: Any) -> None:
-        super().__init__(*fields, **more)
-        self._core = None
-        # The places of the engine's batch that are here, where functions left some out or made several of one.
-        self._kept = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Batch, (dict(self),)
-
-    def __missing__(self, name: str) -> Any:
-        if self._core is None:
-            known = ", ".join(self)
-            raise KeyError(
-                f"there is no field {name!r}; the fields are {known} (a copy does not know where it came from)"
-            )
-        if name == "__key__":
-            return self._only(self._core.keys())
-        if name == "__row__":
-            return np.asarray(self._only(self._core.rows()), dtype=np.int64)
-        if name == "__url__":
-            return self._only(self._core.shards())
-        if name == "__pad__":
-            count = len(self._core)
-            return np.asarray(self._only([i >= count - self._core.pads for i in range(count)]), dtype=bool)
-        raise KeyError(f"there is no field {name!r}; the fields are {', '.join(self)}")
-
-    def _only(self, items: list[Any]) -> list[Any]:
-        return items if self._kept is None else [items[at] for at in self._kept]
-
-
 # Threads that call into Python (streams of Python iterators) must be stopped while there is a Python to call into.
 _LIVE: weakref.WeakSet[Loader] = weakref.WeakSet()
 
@@ -88,57 +44,6 @@ _LIVE: weakref.WeakSet[Loader] = weakref.WeakSet()
 def _close_all() -> None:
     for loader in list(_LIVE):
         loader.close()
-
-
-@dataclasses.dataclass(slots=True)
-class Made:
-    """A batch on its way to the consumer, and the rows that functions left out of it."""
-
-    batch: Any
-    filtered: list[int] = dataclasses.field(default_factory=list)
-    bad: list[tuple[int, str]] = dataclasses.field(default_factory=list)
-
-
-class GivenRun:
-    """A run whose rows come from an iterator. It is asked for a little more than what the threads work on."""
-
-    AHEAD = 32
-
-    def __init__(self, run: _core.Run, batches: Iterable[Sequence[int]]) -> None:
-        self._run = run
-        self._batches = iter(batches)
-        self._open = 0
-
-    def take(self) -> _core.Batch | None:
-        """The next batch, or None when the iterator is used up."""
-        return self._pull(self._run.take)
-
-    def next(self) -> _core.Batch | None:
-        """The same, with the waiting counted."""
-        return self._pull(self._run.next)
-
-    def _pull(self, pull: Callable[[], _core.Batch | None]) -> _core.Batch | None:
-        # In lumps: a sampler is a Python iterator, and giving wakes threads.
-        if self._open <= self.AHEAD // 2:
-            more = itertools.islice(self._batches, self.AHEAD - self._open)
-            rows = [np.asarray(batch).reshape(-1).tolist() for batch in more]
-            self._open += len(rows)
-            self._run.give(rows)
-        batch = pull()
-        self._open -= 1
-        return batch
-
-    def ready(self) -> bool:
-        """Whether :meth:`take` would not have to wait."""
-        return self._run.ready() if self._open else False
-
-    def received(self, waited: int = 0, filtered: Sequence[int] = (), bad: Sequence[tuple[int, str]] = ()) -> None:
-        """Count the waiting."""
-        self._run.received(waited, list(filtered), list(bad))
-
-    def close(self) -> None:
-        """Stop the threads."""
-        self._run.close()
 
 
 class Ledger(dict[str, Any]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import dataclasses
 import json
 import operator
 import os
@@ -15,6 +13,8 @@ import numpy.typing as npt
 
 from . import _core
 from .functions import Function
+from .recipes import integers, is_wrapped, names, reals, short, whole
+from .reports import Quality, Verdict
 from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Pipeline:
     @property
     def _runs_python(self) -> bool:
         """Whether a part of every sample is made in Python."""
-        return bool(self._functions) or self._collate is not None or any(_is_wrapped(g) for g in self._given.values())
+        return bool(self._functions) or self._collate is not None or any(is_wrapped(g) for g in self._given.values())
 
     @property
     def _collation(self) -> dict[str, Any]:
@@ -111,21 +111,21 @@ class Pipeline:
         """
         if kind not in ("auto", "global", "block", "buffer", "none"):
             raise ValueError(f'kind must be "auto", "global", "block", "buffer" or "none", got {kind!r}')
-        stage: dict[str, Any] = {"seed": _whole("seed", seed)}
+        stage: dict[str, Any] = {"seed": whole("seed", seed)}
         if kind != "auto":
             stage["kind"] = kind
         for name, value in (("window", window), ("block", block), ("buffer", buffer), ("initial", initial)):
             if value is not None:
-                stage[name] = _whole(name, value)
+                stage[name] = whole(name, value)
         return self._then(op="shuffle", **stage)
 
     def take(self, n: int) -> Pipeline:
         """Keep the first ``n`` rows of the order so far."""
-        return self._then(op="slice", stop=_whole("n", n))
+        return self._then(op="slice", stop=whole("n", n))
 
     def skip(self, n: int) -> Pipeline:
         """Leave out the first ``n`` rows of the order so far."""
-        return self._then(op="slice", start=_whole("n", n))
+        return self._then(op="slice", start=whole("n", n))
 
     def subset(self, which: slice | float | Iterable[int] | Iterable[bool]) -> Pipeline:
         """Keep some rows: indices (in the order given), a slice, a boolean mask, or a fraction such as ``0.1``."""
@@ -143,7 +143,7 @@ class Pipeline:
             array = np.flatnonzero(array)
         elif array.size and not np.issubdtype(array.dtype, np.integer):
             raise TypeError(f"subset takes whole numbers, a slice, a mask or a fraction, got {array.dtype}")
-        return self._then(op="pick", places=_integers(array))
+        return self._then(op="pick", places=integers(array))
 
     def __getitem__(self, which: slice) -> Pipeline:
         if not isinstance(which, slice):
@@ -159,17 +159,17 @@ class Pipeline:
         if not given:
             raise ValueError("random_split needs at least one length")
         how = "fractions" if any(isinstance(x, float) for x in given) else "counts"
-        numbers = [float(x) if how == "fractions" else _whole("length", int(x)) for x in given]
+        numbers = [float(x) if how == "fractions" else whole("length", int(x)) for x in given]
         return [
-            self._then(op="split", lengths={how: numbers}, index=i, seed=_whole("seed", seed))
+            self._then(op="split", lengths={how: numbers}, index=i, seed=whole("seed", seed))
             for i in range(len(given))
         ]
 
     def kfold(self, folds: int, *, seed: int | None = None) -> list[tuple[Pipeline, Pipeline]]:
         """Pairs (train, validation) for cross-validation. Without a seed folds are neighbours, as in scikit-learn."""
-        stage: dict[str, Any] = {"op": "fold", "folds": _whole("folds", folds)}
+        stage: dict[str, Any] = {"op": "fold", "folds": whole("folds", folds)}
         if seed is not None:
-            stage["seed"] = _whole("seed", seed)
+            stage["seed"] = whole("seed", seed)
         return [
             (self._then(**stage, fold=i, held_out=False), self._then(**stage, fold=i, held_out=True))
             for i in range(folds)
@@ -177,7 +177,7 @@ class Pipeline:
 
     def repeat(self, times: int) -> Pipeline:
         """Go through the rows so many times in one epoch; a shuffle before it differs each time."""
-        return self._then(op="repeat", times=_whole("times", times))
+        return self._then(op="repeat", times=whole("times", times))
 
     def weighted(
         self,
@@ -188,10 +188,10 @@ class Pipeline:
         seed: int = 0,
     ) -> Pipeline:
         """Draw rows by weight, as torch's ``WeightedRandomSampler``: one number per row, or the name of a field."""
-        stage: dict[str, Any] = {"weights": weights if isinstance(weights, str) else _reals(weights)}
+        stage: dict[str, Any] = {"weights": weights if isinstance(weights, str) else reals(weights)}
         if length is not None:
-            stage["length"] = _whole("length", length)
-        return self._then(op="weighted", **stage, replacement=bool(replacement), seed=_whole("seed", seed))
+            stage["length"] = whole("length", length)
+        return self._then(op="weighted", **stage, replacement=bool(replacement), seed=whole("seed", seed))
 
     def balance(self, by: str | Sequence[int] = "label", *, mode: str = "over", seed: int = 0) -> Pipeline:
         """Let classes take turns, so that each has the same share of every batch.
@@ -202,8 +202,8 @@ class Pipeline:
         """
         if mode not in ("over", "under"):
             raise ValueError(f'mode must be "over" or "under", got {mode!r}')
-        column = by if isinstance(by, str) else _integers(np.asarray(by))
-        return self._then(op="balance", by=column, mode=mode, seed=_whole("seed", seed))
+        column = by if isinstance(by, str) else integers(np.asarray(by))
+        return self._then(op="balance", by=column, mode=mode, seed=whole("seed", seed))
 
     def group_by_length(
         self,
@@ -219,10 +219,10 @@ class Pipeline:
         size), and the groups are shuffled. ``by`` is one length per row, ``"bytes"``, or a field that holds a number. Put
         it after :meth:`shuffle`, directly before :meth:`batch`.
         """
-        stage: dict[str, Any] = {"by": by if isinstance(by, str) else _integers(np.asarray(by))}
+        stage: dict[str, Any] = {"by": by if isinstance(by, str) else integers(np.asarray(by))}
         if group is not None:
-            stage["group"] = _whole("group", group)
-        return self._then(op="by_length", **stage, window=_whole("window", window), seed=_whole("seed", seed))
+            stage["group"] = whole("group", group)
+        return self._then(op="by_length", **stage, window=whole("window", window), seed=whole("seed", seed))
 
     def filter(
         self,
@@ -241,7 +241,7 @@ class Pipeline:
         shorter, too.
         """
         if callable(expr):
-            return self._call(Function("filter", expr, _names(on), seeded, len(self._functions)))
+            return self._call(Function("filter", expr, names(on), seeded, len(self._functions)))
         if not isinstance(expr, str):
             raise TypeError(f"filter takes an expression as text, or a function, got {expr!r}")
         if self._functions:
@@ -255,7 +255,7 @@ class Pipeline:
 
     def seed(self, seed: int) -> Pipeline:
         """Set the seed of random transforms; without it they use the seed of :meth:`shuffle`."""
-        return self._then(op="seed", seed=_whole("seed", seed))
+        return self._then(op="seed", seed=whole("seed", seed))
 
     def select(self, *fields: str) -> Pipeline:
         """Keep only these fields. The others are not even read."""
@@ -278,7 +278,7 @@ class Pipeline:
             raise ValueError('decode needs at least one field, for example decode(jpg="rgb")')
         image: dict[str, Any] = {"exact": exact, "orientation": orientation}
         if max_pixels is not None:
-            image["max_pixels"] = _whole("max_pixels", max_pixels)
+            image["max_pixels"] = whole("max_pixels", max_pixels)
         uses = {}
         for field, name in fields.items():
             if not isinstance(name, str):
@@ -306,7 +306,7 @@ class Pipeline:
         """
         if not transforms:
             raise ValueError("map needs at least one transform or function")
-        fields = _names(on)
+        fields = names(on)
         out = self
         for transform in transforms:
             if isinstance(transform, BatchTransform):
@@ -355,7 +355,7 @@ class Pipeline:
         names = fields if to is None else [to] if isinstance(to, str) else list(to)
         if not fields or len(names) != len(fields):
             raise ValueError(f"views needs one name in to= for each field, got {names} for {fields}")
-        if _whole("count", count) == 0:
+        if whole("count", count) == 0:
             raise ValueError("views needs a count of at least 1")
         out = self
         for source, name in zip(fields, names, strict=True):
@@ -397,9 +397,9 @@ class Pipeline:
             raise ValueError("batch takes either size (per rank) or global_size (over all ranks)")
         stage: dict[str, Any] = {}
         if size is not None:
-            stage["size"] = _whole("batch size", size)
+            stage["size"] = whole("batch size", size)
         if global_size is not None:
-            stage["global_size"] = _whole("global_size", global_size)
+            stage["global_size"] = whole("global_size", global_size)
         last = "drop" if drop_last else last
         out = self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
         if collate is None:
@@ -423,7 +423,7 @@ class Pipeline:
         """
         if not transforms:
             raise ValueError("map_batch needs at least one transform or function")
-        fields = _names(on)
+        fields = names(on)
         out = self
         for transform in transforms:
             if isinstance(transform, BatchTransform):
@@ -561,79 +561,10 @@ class Pipeline:
 
     def __repr__(self) -> str:
         recipe = self.recipe
-        return _short(recipe)
+        return short(recipe)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pipeline, (self.recipe, self._given, self._functions, self._collate)
 
     def __iter__(self) -> Any:
         raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or another door")
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """What ledgers prove. True when every row came exactly as often as promised; the text says it, or what is wrong."""
-
-    exact: bool
-    text: str
-
-    def __bool__(self) -> bool:
-        return self.exact
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Quality(dict[str, Any]):
-    """How well an order mixes: a dict of numbers that prints as a small table."""
-
-    def __init__(self, numbers: dict[str, Any], text: str) -> None:
-        super().__init__(numbers)
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-
-def _short(recipe: dict[str, Any]) -> str:
-    source = recipe["source"]
-    stages = [s["name"] if s["op"] in ("map", "map_batch") else s["op"] for s in recipe["stage"]]
-    if "join" in source:
-        parts = ", ".join(_short(part) for part in source["part"])
-        return " -> ".join([f"infeed.{source['join']['op']}([{parts}])", *stages])
-    return " -> ".join([f"infeed.open({source['paths']})", *stages])
-
-
-def _integers(array: npt.NDArray[Any]) -> list[int] | dict[str, str]:
-    """Whole numbers as a recipe holds them: long lists packed."""
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"expected whole numbers, got {array.dtype}")
-    if array.size <= 1000:
-        return [int(x) for x in array]
-    return {"i64": base64.b64encode(array.astype("<i8").tobytes()).decode()}
-
-
-def _reals(numbers: Sequence[float]) -> list[float] | dict[str, str]:
-    """Numbers as a recipe holds them: always packed, because JSON knows neither NaN nor infinity."""
-    array = np.asarray(numbers, dtype="<f8")
-    if array.ndim != 1:
-        raise ValueError(f"expected a flat list of numbers, got an array of shape {array.shape}")
-    return {"f64": base64.b64encode(array.tobytes()).decode()}
-
-
-def _names(on: str | Iterable[str] | None) -> tuple[str, ...]:
-    return () if on is None else (on,) if isinstance(on, str) else tuple(on)
-
-
-def _is_wrapped(given: Any) -> bool:
-    """Whether the samples of a source are made in Python: the engine has only their numbers."""
-    return hasattr(given, "object")
-
-
-def _whole(what: str, value: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{what} must be a whole number, got {value!r}")
-    number = value.__index__()
-    if number < 0:
-        raise ValueError(f"{what} must not be negative, got {number}")
-    return number

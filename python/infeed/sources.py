@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .pipeline import Pipeline, _whole
+from .pipeline import Pipeline
+from .recipes import whole
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -102,7 +103,7 @@ def interleave(pipelines: Iterable[Pipeline], *, run: int = 1, stop: str = "firs
     """
     if stop not in ("first", "all"):
         raise ValueError(f'stop must be "first" or "all", got {stop!r}')
-    return _join(pipelines, op="interleave", run=_whole("run", run), stop=stop)
+    return _join(pipelines, op="interleave", run=whole("run", run), stop=stop)
 
 
 def blend(
@@ -126,7 +127,7 @@ def blend(
             raise ValueError(f"weights must be finite and not negative, got {weight}")
     if isinstance(length, str) and length not in ("first", "all"):
         raise ValueError(f'length must be a number, "first" or "all", got {length!r}')
-    how = length if isinstance(length, str) else {"exactly": _whole("length", length)}
+    how = length if isinstance(length, str) else {"exactly": whole("length", length)}
     return _join(parts, op="blend", weights=given, length=how)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .loader import Batch, Loader, _bfloat16
+from .batch import Batch
+from .loader import Loader, _bfloat16
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline

@@ -13,7 +13,8 @@ from .runners import runner
 from .tail import Failed, Result, Tail, Task
 
 if TYPE_CHECKING:
-    from ..loader import GivenRun, Loader, Made
+    from ..batch import GivenRun, Made
+    from ..loader import Loader
     from ..pipeline import Pipeline
 
 
@@ -52,7 +53,7 @@ class Layer:
 
     def made(self, loader: Loader, run: _core.Run | GivenRun) -> Iterator[Made]:
         """The batches of a run, in order."""
-        from ..loader import Made
+        from ..batch import Made
 
         for batch, result in self.runner.results(_Steps(loader, run)):
             self.spent += result.spent
@@ -61,7 +62,7 @@ class Layer:
             yield Made(self._present(loader, batch, result), result.filtered, result.bad)
 
     def _present(self, loader: Loader, batch: _core.Batch, result: Result) -> Any:
-        from ..loader import Batch
+        from ..batch import Batch
 
         value = _each(result.value, loader._leaf, loader._item)
         if isinstance(value, dict):

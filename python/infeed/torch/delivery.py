@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from .. import _core
-from ..loader import Made
+from ..batch import Made
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 
 from .. import _core
-from ..loader import Batch, GivenRun, Made
+from ..batch import Batch, GivenRun, Made
 from .delivery import Delivery, Placed, Pulled
 from .lanes import Lane, Mark, lane_to, settle
 from .loader import TorchLoader

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from ... import _core, sources
-from ...loader import Batch
+from ...batch import Batch
 from ...pipeline import Pipeline
 from ..loader import TorchLoader
 from .leaf import Leaf, Tree
