@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import signal
+import sys
 
 import pytest
 from loaders import Bad, Numbers, Stream, Suicidal, agree, both, same, theirs, torch
@@ -275,6 +276,33 @@ def test_native_and_threads(monkeypatch):
     for bad in ({"native": "yes"}, {"threads": 0}):
         with pytest.raises(ValueError):
             DataLoader(Numbers(), **bad)
+
+
+def test_workers_in_threads(monkeypatch):
+    for more in ({}, {"shuffle": True}, {"persistent_workers": True}, {"in_order": True, "prefetch_factor": 3}):
+        found = []
+        for kind, how in ((theirs.DataLoader, {}), (DataLoader, {"workers": "threads", "native": False})):
+            torch.manual_seed(3)
+            loader = kind(Numbers(), batch_size=5, num_workers=2, **more, **how)
+            found.append([batch for _ in range(2) for batch in loader])
+        same(*found)
+    failing = DataLoader(Failing(), batch_size=4, num_workers=2, workers="threads")
+    with failing, pytest.raises(ValueError, match="worker thread"):
+        list(failing)
+    late = DataLoader(Numbers(), num_workers=2, workers="auto", native=False)
+    assert "worker processes" in late.explain()
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    assert "2 threads over the one dataset" in late.explain()
+    same(list(late), list(theirs.DataLoader(Numbers())))
+    assert "worker processes" in DataLoader(Numbers(), num_workers=2, worker_init_fn=print, native=False).explain()
+    for bad in ({"workers": "fibers"}, {"workers": "threads", "worker_init_fn": print, "num_workers": 1}):
+        with pytest.raises(ValueError, match="workers"):
+            DataLoader(Numbers(), **bad)
+
+
+class Failing(Numbers):
+    def __getitem__(self, index):
+        raise ValueError("no such thing")
 
 
 def test_explain_names_the_start_method():

@@ -15,6 +15,7 @@ except ImportError as error:  # pragma: no cover - depends on the environment
     raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
 
 from .processes import PoolIterator
+from .threads import wants_threads
 
 __all__ = ["DataLoader", "Takeover"]
 
@@ -45,6 +46,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     ``share_lists``: long lists in the dataset are packed once for all workers, which see a read-only
     :class:`~infeed.work.SharedList`; ``False`` leaves them as they are.
     ``on_dead_worker``: ``"replace"`` starts a new worker for one that died instead of raising.
+    ``workers``: ``"threads"`` instead of processes, over the one dataset; ``"auto"`` does so on a Python without the
+    interpreter lock.
     """
 
     def __init__(
@@ -71,7 +74,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         threads: int | None = None,
         share_lists: bool = True,
         on_dead_worker: Literal["raise", "replace"] = "raise",
+        workers: Literal["auto", "processes", "threads"] = "auto",
     ) -> None:
+        if workers not in ("auto", "processes", "threads"):
+            raise ValueError(f'workers should be "auto", "processes" or "threads", not {workers!r}')
+        if workers == "threads" and isinstance(dataset, torch.utils.data.IterableDataset):
+            raise ValueError('workers="threads" needs a map-style dataset: threads have no copies of an iterable one')
+        if workers == "threads" and worker_init_fn is not None:
+            raise ValueError('workers="threads" has no workers of their own that worker_init_fn could set up')
         if native not in (True, False, "auto"):
             raise ValueError(f'native should be True, False or "auto", not {native!r}')
         if on_dead_worker not in ("raise", "replace"):
@@ -108,6 +118,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self.threads = threads
         self.share_lists = share_lists
         self.on_dead_worker = on_dead_worker
+        self.workers = workers
         self._running: list[weakref.ref[PoolIterator]] = []
         self._takeover: Takeover | None = None
         self._reason = "native=False was asked for"
@@ -144,6 +155,10 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self._running = [ref for ref in self._running if ref() is not None] + [weakref.ref(iterator)]
         return iterator
 
+    @property
+    def _in_threads(self) -> bool:
+        return wants_threads(self.workers, self.dataset, self.worker_init_fn)
+
     def explain(self) -> str:
         """How this loader runs and why, in words."""
         takeover = self._native()
@@ -152,6 +167,8 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         reason = self._reason
         if self.num_workers == 0:
             return f"Not native ({reason}): samples are made in this process, as torch does with num_workers=0."
+        if self._in_threads:
+            return f"Not native ({reason}): samples are made by {self.num_workers} threads over the one dataset."
         context: Any = self.multiprocessing_context or multiprocessing.get_context()
         lines = [
             f"Not native ({reason}): samples are made by {self.num_workers} worker processes "

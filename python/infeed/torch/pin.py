@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import _utils
 
 from ..work import Failure, Pool
+from .threads import ThreadPool
 
 utils: Any = _utils
 
@@ -21,7 +22,7 @@ _TICK = 0.1
 class Pinner:
     """Takes results from a pool in a thread of its own and gives them out pinned."""
 
-    def __init__(self, pool: Pool, device: Any) -> None:
+    def __init__(self, pool: Pool | ThreadPool, device: Any) -> None:
         self._ready: queue.Queue[Any] = queue.Queue()
         self._done = threading.Event()
         index = torch.accelerator.current_device_index()

@@ -14,6 +14,7 @@ from torch.utils.data import dataloader as theirs
 from ..work import Failure, Pool
 from .fetch import Ended, Resume, Work, utils
 from .pin import Pinner
+from .threads import ThreadPool
 
 
 class PoolIterator(theirs._BaseDataLoaderIter):
@@ -41,8 +42,15 @@ class PoolIterator(theirs._BaseDataLoaderIter):
             init_fn,
             self._shared_seed,
         )
+        self._pool: Pool | ThreadPool = self._start(loader, work)
+        self._source: Any = Pinner(self._pool, self._pin_memory_device) if self._pin_memory else self._pool
+        self._reset(loader, first_iter=True)
+
+    def _start(self, loader: Any, work: Work) -> Pool | ThreadPool:
+        if loader._in_threads:
+            return ThreadPool(work, self._num_workers)
         try:
-            self._pool = Pool(
+            return Pool(
                 work,
                 workers=self._num_workers,
                 context=loader.multiprocessing_context,
@@ -59,8 +67,6 @@ class PoolIterator(theirs._BaseDataLoaderIter):
                 stacklevel=3,
             )
             raise
-        self._source: Any = Pinner(self._pool, self._pin_memory_device) if self._pin_memory else self._pool
-        self._reset(loader, first_iter=True)
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
