@@ -62,6 +62,10 @@ class Transform:
 class BatchTransform(Transform):
     """A transform of whole batches, for :meth:`infeed.Pipeline.map_batch`."""
 
+    def __call__(self, image: Any, *, seed: int | None = None) -> Any:
+        """Refuse: one image is no batch."""
+        raise TypeError(f"{self.name} works on batches: use map_batch({self!r}) after batch()")
+
 
 def _make(name: str, args: dict[str, Any]) -> Transform:
     made: Transform = globals()[name](**args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -114,10 +113,14 @@ def _tensors(tensors: Sequence[Any], ragged: str, pad_value: float, new: New) ->
     return torch.from_numpy(_arrays([t.numpy() for t in tensors], ragged, pad_value, new))
 
 
-@functools.cache
-def _torch_types() -> dict[Any, np.dtype[Any]]:
-    """Element types that both know."""
-    import torch
+_TYPES: dict[Any, np.dtype[Any]] = {}
 
-    names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
-    return {getattr(torch, name): np.dtype(name) for name in names}
+
+def _torch_types() -> dict[Any, np.dtype[Any]]:
+    """Element types that both know; looked up when torch is there."""
+    if not _TYPES:
+        import torch
+
+        names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+        _TYPES.update({getattr(torch, name): np.dtype(name) for name in names})
+    return _TYPES
