@@ -138,6 +138,18 @@ def test_collate_and_tuples(runner):
     assert list(y) == [0, 1, 2, 3]
 
 
+def test_functions_after_to_tuple(runner):
+    pipe = rows().map(double).batch(4).map_batch(_plus_one, on="x").to_tuple("x", "y").map_batch(_swapped)
+    with pipe.to_numpy(**runner) as loader:
+        y, x = next(iter(loader))
+    np.testing.assert_array_equal(x, X[:4] * 2 + 1)
+    assert list(y) == [0, 1, 2, 3]
+
+
+def _swapped(pair):
+    return pair[1], pair[0]
+
+
 def _sum_of_all(samples):
     return sum(s["x"].sum() for s in samples)
 

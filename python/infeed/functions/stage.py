@@ -44,6 +44,8 @@ class Function:
         """What :class:`~infeed.functions.Tail` calls, made where it runs."""
         if self.op == "native":
             return Prepared(_Native(self.call, self.number))
+        if self.op == "tuple":
+            return Prepared(lambda value, rng: value)
         call = adapted(self.call, self.on)
         seed = getattr(call, "seed", None) if call is not self.call else None
         if takes_rng(self.call):

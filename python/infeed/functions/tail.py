@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Tail:
 
     def _run(self, task: Task, new: New) -> Result:
         if self._calls is None:
-            self._calls = [f.prepared() for f in self.functions if f.op != "tuple"]
+            self._calls = [f.prepared() for f in self.functions]
         out = Result(None)
         try:
             samples, kept = self._samples(task, out)
@@ -116,10 +116,8 @@ class Tail:
             what = "the data set"
             try:
                 values = [fetched[at] if fetched is not None else self._sample(task, at)]
-                for function, prepared in zip(self.functions, self._calls or (), strict=False):
+                for function, prepared in self._on_samples():
                     what = function.name
-                    if function.op == "map_batch":
-                        break
                     values = [made for value in values for made in _apply(function, prepared.call, value, address)]
             except Exception as error:
                 if not self.skip_bad:
@@ -131,6 +129,11 @@ class Tail:
             samples += values
             kept += [at] * len(values)
         return samples, kept
+
+    def _on_samples(self) -> Iterator[tuple[Function, Prepared]]:
+        """The functions that see single samples; the others see batches."""
+        pairs = zip(self.functions, self._calls or (), strict=True)
+        return (pair for pair in pairs if pair[0].op not in ("map_batch", "tuple"))
 
     def _seed(self, number: int) -> None:
         seed_all(number)
@@ -144,9 +147,7 @@ class Tail:
         """
         try:
             value = self._sample(task, 0)
-            for function, prepared in zip(self.functions, self._calls or (), strict=False):
-                if function.op == "map_batch":
-                    break
+            for function, prepared in self._on_samples():
                 if function.op != "filter":
                     value = _apply(function, prepared.call, value, (self.seed, task.epoch, task.rows[0]))[0]
             return nothing_of(self._batch(task, [value], np.empty))
@@ -157,6 +158,8 @@ class Tail:
         """Data sets that can give many rows at once are asked once per batch."""
         if len(self.sources) != 1 or not hasattr(self.sources[0][1], "__getitems__"):
             return None
+        if self.seeds:
+            self._seed(_core.random_at(self.seed, task.epoch, task.rows[0], ROW))
         try:
             found = list(self.sources[0][1].__getitems__(list(task.rows)))
         except Exception as error:
@@ -183,14 +186,11 @@ class Tail:
                 value = self.collate(samples)
             else:
                 value = collate(samples, ragged=self.ragged, pad_value=self.pad_value, new=new)
-            calls = iter(self._calls or ())
-            for function in self.functions:
-                what = function.name
+            for function, prepared in zip(self.functions, self._calls or (), strict=True):
+                what, call = function.name, prepared.call
                 if function.op == "tuple":
                     value = tuple(value[name] for name in function.call)
-                    continue
-                call = next(calls).call
-                if function.op == "map_batch":
+                elif function.op == "map_batch":
                     rng = _Later((self.seed, task.epoch, task.rows[0], function.number))
                     whole = _with(call, rng)
                     value = _on_fields(value, function.on, whole) if function.on else whole(value)
