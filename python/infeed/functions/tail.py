@@ -17,13 +17,17 @@ from .seeds import ROW, Kept, generator, seed_all
 from .stage import Function, Prepared, takes_rng
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, repr=False)
 class Task:
     """One step: its rows, and what the engine made of them."""
 
     epoch: int
     rows: list[int]
     columns: dict[str, Any]
+
+    def __repr__(self) -> str:
+        some = ", ".join(map(str, self.rows[:16]))
+        return f"rows {some}{', ...' if len(self.rows) > 16 else ''} of epoch {self.epoch}"
 
 
 @dataclasses.dataclass(slots=True)
