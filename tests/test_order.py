@@ -303,7 +303,7 @@ def test_padding_is_marked_and_shapes_stay(shards):
         (lambda d: d.filter("row <").plan, ValueError, r"\^"),
         (lambda d: d.filter("nothing == 1").plan, ValueError, "there is no field `nothing`"),
         (lambda d: d.filter("jpg == 1").plan, ValueError, "cannot compare `jpg`"),
-        (lambda d: d.filter(len), TypeError, "as text"),
+        (lambda d: d.filter(3), TypeError, "as text"),
         (lambda d: d.batch(), ValueError, "either size"),
         (lambda d: d.batch(2, global_size=2), ValueError, "either size"),
         (lambda d: d.batch(2, last="later"), ValueError, "later"),
