@@ -46,6 +46,21 @@ def _close_all() -> None:
         loader.close()
 
 
+def _pause_all() -> None:
+    for loader in list(_LIVE):
+        loader._core.pause()
+
+
+def _go_on_all() -> None:
+    for loader in list(_LIVE):
+        loader._core.go_on()
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has copies of all locks and none of the threads that would open them.
+    os.register_at_fork(before=_pause_all, after_in_parent=_go_on_all)
+
+
 class Ledger(dict[str, Any]):
     """What one loader has handed out, as proof: plain data, some 200 bytes per epoch. See :meth:`Loader.ledger`."""
 

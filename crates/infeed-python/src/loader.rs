@@ -14,6 +14,9 @@ use std::{
 /// How long a wait for a batch goes on before Python looks for Ctrl-C.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
+/// How long a fork waits for threads to put down what they are at. One that is stuck in a user's iterator may go on.
+const BEFORE_FORK: Duration = Duration::from_secs(1);
+
 /// Runs a plan epoch after epoch.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
@@ -132,6 +135,16 @@ impl Loader {
     /// What was handed out, as JSON.
     fn ledger(&self) -> String {
         self.lock().ledger().to_json()
+    }
+
+    /// Brings the threads to a stop where they hold no lock: Python is about to fork.
+    fn pause(&self, py: Python<'_>) {
+        py.detach(|| self.lock().pause(BEFORE_FORK));
+    }
+
+    /// Lets them go on.
+    fn go_on(&self, py: Python<'_>) {
+        py.detach(|| self.lock().go_on());
     }
 
     /// Stops the threads that wait for the next epoch.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-import threading
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
@@ -95,11 +95,15 @@ class InThreads(Runner):
 
     def __init__(self, tail: Tail, workers: int) -> None:
         super().__init__(tail, workers)
+        self._process = os.getpid()
         # Global generators belong to all threads, the consumer's among them: nobody can seed them for one row.
         tail.seeds = False
 
     def begin(self, task: Task) -> Any:
         """Start a task."""
+        if self._process != os.getpid():
+            # The threads stayed behind when the process forked.
+            self._pool, self._process = None, os.getpid()
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(self.workers, "infeed-python")
         return self._pool.submit(self.tail.run, task)
@@ -118,9 +122,9 @@ class InThreads(Runner):
 
     def close(self) -> None:
         """Wait for the samples that are being made, and end the threads."""
-        if self._pool is not None:
+        if self._pool is not None and self._process == os.getpid():
             self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        self._pool = None
 
 
 class InProcesses(Runner):
@@ -134,12 +138,20 @@ class InProcesses(Runner):
         self._next = 0
         self._done: dict[int, Any] = {}
         self._forgotten: set[int] = set()
-        self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def begin(self, task: Task) -> Any:
         """Start a task."""
         from ..work import Pool
 
+        if self._process != os.getpid():
+            # The workers are the parent's.
+            self._pool, self._process = None, os.getpid()
+            self._done.clear()
+            self._forgotten.clear()
+        if self._pool is not None and not self._pool.is_alive():
+            # A worker died, and this is another epoch.
+            self.close()
         if self._pool is None:
             replace = self.on_dead_worker == "replace"
             self._pool = Pool(_Make(self.tail), workers=self.workers, context=self.context, replace_dead=replace)

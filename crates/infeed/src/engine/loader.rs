@@ -1,8 +1,13 @@
 //! A plan that is run epoch after epoch.
 
 use super::{
-    Checkpoint, OnError, Options, Plan, Run, checkpoint::Position, course::Course, feed::Feed, home::Home,
-    options::Settled, threads::Engine,
+    Checkpoint, OnError, Options, Plan, Run,
+    checkpoint::Position,
+    course::Course,
+    feed::Feed,
+    home::Home,
+    options::Settled,
+    threads::{Engine, Shared},
 };
 use crate::{
     batch::Pool,
@@ -10,7 +15,10 @@ use crate::{
     trace::{Stats, Trace},
 };
 use infeed_core::{Cursor, Error, Result, Scratch};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 /// Gives batches, epoch after epoch. Memory, counters and, between epochs that follow each other, the threads live as
 /// long as the loader.
@@ -25,6 +33,8 @@ pub struct Loader {
     /// Where the next iteration starts.
     next: Position,
     home: Arc<Home>,
+    /// The engines that were started; most are gone.
+    engines: Vec<Weak<Shared>>,
 }
 
 impl Loader {
@@ -50,6 +60,7 @@ impl Loader {
             trace: Arc::default(),
             next: Position::default(),
             home: Arc::new(Home::new(ledger)),
+            engines: vec![],
             options,
         };
         loader.set_epoch(loader.options.epoch);
@@ -128,6 +139,7 @@ impl Loader {
                 Arc::clone(&self.trace),
             )?,
         };
+        self.remember(&engine);
         self.next = Position {
             lap: at.lap + 1,
             step: 0,
@@ -157,7 +169,26 @@ impl Loader {
             Arc::clone(&self.scratches),
             Arc::clone(&self.trace),
         )?;
+        self.remember(&engine);
         Ok(Run::of_given_rows(engine, Arc::clone(&self.home)))
+    }
+
+    fn remember(&mut self, engine: &Engine) {
+        self.engines.retain(|old| old.strong_count() > 0);
+        let new = Arc::downgrade(&engine.shared);
+        if !self.engines.iter().any(|old| old.ptr_eq(&new)) {
+            self.engines.push(new);
+        }
+    }
+
+    /// Brings every thread to a stop where it holds nothing, at most `patience` long: the process is about to fork.
+    pub fn pause(&self, patience: Duration) {
+        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.pause(patience));
+    }
+
+    /// Lets them go on.
+    pub fn go_on(&self) {
+        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.go_on());
     }
 
     /// Where the consumer stands: what it has received.

@@ -21,15 +21,25 @@ const PIECE_BYTES: u64 = 512 << 10;
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
+    let mut at_work = false;
     loop {
         let piece = {
             let mut state = shared.lock();
+            if std::mem::take(&mut at_work) {
+                shared.end(&mut state);
+            }
             loop {
                 if state.stop {
                     return;
                 }
+                if state.paused {
+                    state = shared.wait(&shared.more_to_read, state);
+                    continue;
+                }
                 if shared.trace.pace.is_slow() {
                     if let Some(piece) = state.take_unread() {
+                        shared.begin(&mut state);
+                        at_work = true;
                         break piece;
                     }
                     if state.wants_plan() {
@@ -54,6 +64,13 @@ pub(super) fn read_pieces(shared: &Shared) {
 
 /// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
 pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    shared.begin(&mut state);
+    let mut state = plan_one(shared, state);
+    shared.end(&mut state);
+    state
+}
+
+fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
     let number = state.next;
     state.next += 1;
     let flight = match &shared.feed {

@@ -88,6 +88,10 @@ pub(super) struct State {
     pub(super) planning: bool,
     /// Set once: every thread leaves.
     pub(super) stop: bool,
+    /// Nobody may begin anything: the process is about to fork.
+    pub(super) paused: bool,
+    /// Threads that are at work, and may hold locks of sources, pools and orders.
+    pub(super) busy: usize,
     /// Threads that wait; nobody is woken for nothing, a wake-up costs more than a small sample.
     pub(super) idle_workers: usize,
     pub(super) idle_readers: usize,
@@ -104,6 +108,8 @@ impl State {
             began: Instant::now(),
             planning: false,
             stop: false,
+            paused: false,
+            busy: 0,
             idle_workers: 0,
             idle_readers: 0,
             settled,

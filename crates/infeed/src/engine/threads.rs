@@ -37,6 +37,8 @@ pub(super) struct Shared {
     pub(super) more_to_do: Condvar,
     /// For the consumer: a batch is done.
     pub(super) batch_done: Condvar,
+    /// For whoever is about to fork: nobody is at work.
+    quiet: Condvar,
 }
 
 impl Shared {
@@ -60,6 +62,41 @@ impl Shared {
         if state.idle_readers > 0 && self.trace.pace.is_slow() {
             self.more_to_read.notify_one();
         }
+    }
+
+    /// A thread goes to work.
+    pub(super) fn begin(&self, state: &mut State) {
+        state.busy += 1;
+    }
+
+    /// A thread is back from work.
+    pub(super) fn end(&self, state: &mut State) {
+        state.busy -= 1;
+        if state.paused && state.busy == 0 {
+            self.quiet.notify_all();
+        }
+    }
+
+    /// Lets nobody begin anything, and waits until nobody is at work, at most `patience`. A process that forks meanwhile
+    /// has no lock that is held by a thread it does not have.
+    pub(super) fn pause(&self, patience: Duration) {
+        let mut state = self.lock();
+        state.paused = true;
+        let start = Instant::now();
+        while state.busy > 0 {
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            state = self.quiet.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Lets everybody go on.
+    pub(super) fn go_on(&self) {
+        self.lock().paused = false;
+        self.more_to_read.notify_all();
+        self.more_to_do.notify_all();
     }
 
     fn is_ready(&self, state: &State) -> bool {
@@ -128,6 +165,7 @@ impl Engine {
             more_to_read: Condvar::new(),
             more_to_do: Condvar::new(),
             batch_done: Condvar::new(),
+            quiet: Condvar::new(),
         });
         let mut engine =
             Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };

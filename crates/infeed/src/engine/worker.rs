@@ -28,14 +28,22 @@ pub(super) fn make_samples(shared: &Shared) {
 }
 
 fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
+    let mut at_work = false;
     loop {
         let idle = Instant::now();
         let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
         let (job, unread, began) = {
             let mut state = shared.lock();
+            if std::mem::take(&mut at_work) {
+                shared.end(&mut state);
+            }
             loop {
                 if state.stop {
                     return;
+                }
+                if state.paused {
+                    state = shared.wait(&shared.more_to_do, state);
+                    continue;
                 }
                 let found = state.take_ready(open).map(|job| (job, None)).or_else(|| {
                     // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's
@@ -44,6 +52,8 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 });
                 if let Some((job, unread)) = found {
                     shared.wake_worker(&state);
+                    shared.begin(&mut state);
+                    at_work = true;
                     break (job, unread, state.began);
                 }
                 if state.wants_plan_now() {

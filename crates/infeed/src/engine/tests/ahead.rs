@@ -104,3 +104,28 @@ fn rows_can_be_given() {
     let mut ordered = one.start().unwrap();
     assert!(ordered.give(vec![vec![1]]).is_err());
 }
+
+#[test]
+fn a_pause_stops_everybody_and_loses_nothing() {
+    let mut whole = loader(Numbers::new(50), RECIPE, threads(2));
+    let all = epoch(&mut whole).unwrap();
+    let source = Numbers::new(50);
+    let plan = Arc::new(Plan::new(Recipe::from_json(RECIPE).unwrap(), Arc::new(source)).unwrap());
+    let mut one = Loader::new(plan, Options { prefetch: Some(1), ..threads(2) }).unwrap();
+    let mut run = one.start().unwrap();
+    let mut seen = vec![];
+    loop {
+        one.pause(Duration::from_secs(60));
+        // What is finished can be taken; nothing new is begun, however long one waits.
+        while let Next::Batch(batch) = run.next(Some(Duration::from_millis(1))).unwrap() {
+            seen.push(numbers(&batch));
+        }
+        assert!(seen.len() == all.len() || matches!(run.next(Some(Duration::ZERO)).unwrap(), Next::Waiting));
+        one.go_on();
+        match run.next(None).unwrap() {
+            Next::Batch(batch) => seen.push(numbers(&batch)),
+            _ => break,
+        }
+    }
+    assert_eq!(seen, all);
+}
