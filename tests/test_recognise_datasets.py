@@ -251,8 +251,7 @@ def test_hugging_face_numpy_and_plain() -> None:
 
 @quiet
 def test_hugging_face_images_by_mode() -> None:
-    import datasets
-
+    datasets = pytest.importorskip("datasets")
     data = hugging_face().select_columns(["image"])
     for mode in ("RGB", "L"):
         cast = data.cast_column("image", datasets.Image(mode=mode))
@@ -263,8 +262,7 @@ def test_hugging_face_images_by_mode() -> None:
 
 @quiet
 def test_hugging_face_refusals() -> None:
-    import datasets
-
+    datasets = pytest.importorskip("datasets")
     data = hugging_face()
     missing = datasets.Dataset.from_dict({"x": [1, None, 3]})
     uneven = datasets.Dataset.from_dict({"x": [[1], [2, 3], [4]]}).with_format("torch")

@@ -78,6 +78,8 @@ def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> N
     # Ctrl-C reaches the whole group of processes; the consumer decides what it means. Its other handlers are not ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Anew: where it is on already, libraries may have put handlers of their own in its place since.
+    faulthandler.disable()
     faulthandler.enable(file=2)
     # What was inherited by fork is never garbage here, and looking at it would copy its pages.
     gc.freeze()
