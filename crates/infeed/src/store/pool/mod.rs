@@ -93,7 +93,8 @@ impl Pool {
     /// Lets go of a buffer of the class that has not been used for longest, other than `spared`.
     fn evict(&self, spared: usize) -> Option<usize> {
         let mut others: Vec<usize> = (0..CLASSES).filter(|class| *class != spared).collect();
-        others.sort_unstable_by_key(|class| self.used[*class].load(Ordering::Relaxed));
+        // Each time is read once: other threads change them meanwhile, and a sort that sees both values panics.
+        others.sort_by_cached_key(|class| self.used[*class].load(Ordering::Relaxed));
         others.into_iter().find_map(|class| self.lock(class).pop()).map(|room| room.len())
     }
 

@@ -62,3 +62,24 @@ proptest! {
         prop_assert!(size <= len + len / 4);
     }
 }
+
+/// Buffers of many sizes given back by many threads, with room for few: every return has to push others out, while the
+/// times of use change.
+#[test]
+fn many_threads_push_each_other_out() {
+    let pool = Pool::new(200_000);
+    std::thread::scope(|scope| {
+        for thread in 0..8usize {
+            let pool = &pool;
+            scope.spawn(move || {
+                for i in 0..4000usize {
+                    let held: Vec<_> = (0..3)
+                        .map(|k| pool.take(4096 + (i * 7919 + thread * 104_729 + k * 13_007) % 150_000))
+                        .collect();
+                    drop(held);
+                }
+            });
+        }
+    });
+    assert!(pool.kept() <= 200_000 + 8 * 200_000);
+}
