@@ -1,0 +1,1 @@
+//! From text to what language models read: tokenizers, masking and packing.
