@@ -15,6 +15,7 @@ from . import _core
 from .functions import Function
 from .recipes import integers, is_wrapped, names, reals, short, whole
 from .reports import Quality, Verdict
+from .sequences import SequenceStages
 from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .torch import TorchLoader
 
 
-class Pipeline:
+class Pipeline(SequenceStages):
     """What to read and what to do with it. Every method gives a new pipeline; nothing runs until a door is opened.
 
     The doors are :meth:`to_numpy`, :meth:`to_torch`, :meth:`to_jax`, :meth:`to_tf` and :meth:`to_arrow`. A
@@ -375,6 +376,8 @@ class Pipeline:
         last: str = "short",
         ragged: str = "list",
         pad_value: float = 0,
+        pad_multiple: int | None = None,
+        pad_length: int | None = None,
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> Pipeline:
         """Make batches of ``size`` samples on every rank, or of ``global_size`` samples over all ranks together.
@@ -384,8 +387,9 @@ class Pipeline:
         marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
 
         Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
-        ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``. ``collate`` is a Python
-        function that makes a batch of a list of samples instead.
+        ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``: to the longest of the
+        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that makes a batch
+        of a list of samples instead.
         """
         if ragged not in ("list", "pad"):
             raise ValueError(f'ragged must be "list" or "pad", got {ragged!r}')
@@ -400,6 +404,11 @@ class Pipeline:
             stage["size"] = whole("batch size", size)
         if global_size is not None:
             stage["global_size"] = whole("global_size", global_size)
+        for name, value in (("pad_multiple", pad_multiple), ("pad_length", pad_length)):
+            if value is not None:
+                if ragged != "pad":
+                    raise ValueError(f'{name}= belongs to ragged="pad"')
+                stage[name] = whole(name, value)
         last = "drop" if drop_last else last
         out = self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
         if collate is None:

@@ -91,6 +91,27 @@ impl Dtype {
         Dtype::ALL.into_iter().find(|d| d.name() == long)
     }
 
+    /// Whether the type is one of whole numbers.
+    pub const fn is_integer(self) -> bool {
+        !self.is_float() && !matches!(self, Dtype::Bool)
+    }
+
+    /// Whether a whole number can be written in this type of whole numbers.
+    pub const fn holds(self, number: i64) -> bool {
+        let (low, high) = match self {
+            Dtype::U8 => (0, u8::MAX as i64),
+            Dtype::I8 => (i8::MIN as i64, i8::MAX as i64),
+            Dtype::U16 => (0, u16::MAX as i64),
+            Dtype::I16 => (i16::MIN as i64, i16::MAX as i64),
+            Dtype::U32 => (0, u32::MAX as i64),
+            Dtype::I32 => (i32::MIN as i64, i32::MAX as i64),
+            Dtype::U64 => (0, i64::MAX),
+            Dtype::I64 => (i64::MIN, i64::MAX),
+            _ => return false,
+        };
+        low <= number && number <= high
+    }
+
     /// Whether the type is a floating-point one.
     pub const fn is_float(self) -> bool {
         matches!(self, Dtype::F16 | Dtype::Bf16 | Dtype::F32 | Dtype::F64)

@@ -18,7 +18,7 @@ pub fn json(kind: &str) -> Result<Value> {
             Ok(Value::Array(rows))
         }
         "decoders" => Ok(Value::Array(table(decode::DECODERS))),
-        "transforms" => Ok(Value::Array(table(transform::ENTRIES))),
+        "transforms" => Ok(Value::Array(table(&transform::entries()))),
         "batch_transforms" => Ok(Value::Array(table(mix::ENTRIES))),
         "codecs" => Ok(Value::Array(
             decode::CODECS

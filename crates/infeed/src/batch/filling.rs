@@ -1,6 +1,6 @@
 //! A batch while it is being made.
 
-use super::{Batch, Column, Fate, Names, Pool, lease::Open};
+use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
 use crate::{order::Why, recipe::Ragged};
 use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Scratch, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,8 @@ pub enum Layout {
     Pad {
         /// Element type.
         dtype: Dtype,
-        /// The filling value.
-        value: f64,
+        /// With what, and how far.
+        padding: Padding,
     },
     /// A list of values.
     List,
@@ -30,12 +30,10 @@ pub enum Layout {
 
 impl Layout {
     /// The layout for a field.
-    pub fn of(spec: &FieldSpec, ragged: Ragged, pad_value: f64) -> Layout {
+    pub fn of(spec: &FieldSpec, ragged: Ragged, padding: Padding) -> Layout {
         match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, ragged) {
             (Some(shape), Some(bytes), ..) => Layout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => {
-                Layout::Pad { dtype: spec.dtype, value: pad_value }
-            }
+            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => Layout::Pad { dtype: spec.dtype, padding },
             _ => Layout::List,
         }
     }
@@ -81,6 +79,23 @@ impl Filling {
     pub unsafe fn part(&self, index: usize) -> Part<'_> {
         assert!(index < self.samples, "sample {index} of a batch of {}", self.samples);
         Part { filling: self, index }
+    }
+
+    /// The places of neighbouring samples in every column, where all columns are arrays of fixed shape.
+    ///
+    /// # Safety
+    /// No part and no other span with one of these samples may live at the same time.
+    pub unsafe fn span(&self, first: usize, count: usize) -> Vec<&mut [u8]> {
+        assert!(first + count <= self.samples, "samples {first}+{count} of a batch of {}", self.samples);
+        let mut out: Vec<&mut [u8]> = Vec::with_capacity(self.columns.len());
+        for store in &self.columns {
+            out.push(match store {
+                // SAFETY: the range belongs to these samples alone, and the caller promises that nobody else has them.
+                Store::Stack { open, bytes } => unsafe { open.slab().part(first * bytes, count * bytes) },
+                Store::Loose(_) => &mut [],
+            });
+        }
+        out
     }
 
     /// Closes the batch. `fates` says which samples were made; the others are taken out. The last `pads` rows are there a
@@ -143,8 +158,8 @@ impl Filling {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
                     match layout {
-                        Layout::Pad { dtype, value } => {
-                            pad(*dtype, *value, &values).map_err(|e| e.in_field(name))?
+                        Layout::Pad { dtype, padding } => {
+                            padding.pad(*dtype, &values).map_err(|e| e.in_field(name))?
                         }
                         _ => Column::List(values),
                     }
@@ -210,86 +225,4 @@ fn settle(value: Value, scratch: &mut Scratch) -> Result<Value> {
     let mut data = vec![0; image.bytes()];
     image.render(scratch, &mut data)?;
     Ok(Value::Tensor(Tensor::new(image.finish.dtype, image.shape().to_vec(), data.into())?))
-}
-
-/// One array as large as the largest sample; the rest is `value`.
-fn pad(dtype: Dtype, value: f64, values: &[Value]) -> Result<Column> {
-    let mut tensors = Vec::with_capacity(values.len());
-    for v in values {
-        match v {
-            Value::Tensor(t) if t.dtype == dtype => tensors.push(t),
-            Value::Tensor(t) => {
-                return Err(Error::sample(format!("cannot pad {} and {dtype} together", t.dtype)));
-            }
-            other => return Err(Error::sample(format!("cannot pad {}", other.what()))),
-        }
-    }
-    let rank = tensors.first().map_or(0, |t| t.shape.len());
-    if let Some(odd) = tensors.iter().find(|t| t.shape.len() != rank) {
-        return Err(Error::sample(format!(
-            "cannot pad arrays of {rank} and {} dimensions together",
-            odd.shape.len()
-        )));
-    }
-    let largest: Vec<usize> =
-        (0..rank).map(|d| tensors.iter().map(|t| t.shape[d]).max().unwrap_or(0)).collect();
-    let size = dtype.size();
-    let element = encode(dtype, value);
-    let each = largest.iter().product::<usize>() * size;
-    let pool = Pool::new(0);
-    let open = pool.take(each * tensors.len());
-    // SAFETY: the slab was just taken and is known to nobody else.
-    let out = unsafe { open.slab().part(0, each * tensors.len()) };
-    if element.iter().any(|b| *b != 0) {
-        out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
-    }
-    for (tensor, place) in tensors.iter().zip(out.chunks_exact_mut(each.max(1))) {
-        copy_into(&tensor.data, &tensor.shape, place, &largest, size);
-    }
-    let mut shape = vec![tensors.len()];
-    shape.extend(largest);
-    Ok(Column::Array { dtype, shape, lease: Arc::new(open.seal()) })
-}
-
-/// Copies an array into the corner of a larger one of the same rank.
-fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size: usize) {
-    match (shape, large) {
-        ([], _) | (_, []) => to[..size].copy_from_slice(&from[..size]),
-        ([n], _) => to[..n * size].copy_from_slice(&from[..n * size]),
-        ([n, inner @ ..], [_, outer @ ..]) => {
-            let step = inner.iter().product::<usize>() * size;
-            let stride = outer.iter().product::<usize>() * size;
-            for i in 0..*n {
-                copy_into(
-                    &from[i * step..(i + 1) * step],
-                    inner,
-                    &mut to[i * stride..(i + 1) * stride],
-                    outer,
-                    size,
-                );
-            }
-        }
-    }
-}
-
-/// One element as bytes.
-fn encode(dtype: Dtype, x: f64) -> [u8; 8] {
-    let mut out = [0; 8];
-    let bytes: &[u8] = match dtype {
-        Dtype::Bool => &[u8::from(x != 0.0)],
-        Dtype::U8 => &[x as u8],
-        Dtype::I8 => &(x as i8).to_ne_bytes(),
-        Dtype::U16 => &(x as u16).to_ne_bytes(),
-        Dtype::I16 => &(x as i16).to_ne_bytes(),
-        Dtype::U32 => &(x as u32).to_ne_bytes(),
-        Dtype::I32 => &(x as i32).to_ne_bytes(),
-        Dtype::U64 => &(x as u64).to_ne_bytes(),
-        Dtype::I64 => &(x as i64).to_ne_bytes(),
-        Dtype::F16 => &half::f16::from_f64(x).to_ne_bytes(),
-        Dtype::Bf16 => &half::bf16::from_f64(x).to_ne_bytes(),
-        Dtype::F32 => &(x as f32).to_ne_bytes(),
-        Dtype::F64 => &x.to_ne_bytes(),
-    };
-    out[..bytes.len()].copy_from_slice(bytes);
-    out
 }

@@ -4,9 +4,11 @@ mod change;
 mod columns;
 mod filling;
 mod lease;
+mod padding;
 mod slab;
 
 pub use change::Change;
 pub use columns::{Batch, Column, Fate, Names};
 pub use filling::{Filling, Layout, Part};
 pub use lease::{Lease, Pool};
+pub use padding::Padding;

@@ -30,6 +30,9 @@ pub struct Checkpoint {
     pub data_epoch: u64,
     /// Places of it that were given out, over all ranks.
     pub place: u64,
+    /// How a stream gets there without reading what comes before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
     #[serde(flatten)]
     identity: Identity,
 }
@@ -42,8 +45,13 @@ impl Checkpoint {
             step: at.step,
             data_epoch: at.cursor.epoch,
             place: at.cursor.place,
+            mark: plan.stream.as_ref().and_then(|stream| stream.mark(at.cursor)),
             identity: plan.identity().clone(),
         }
+    }
+
+    pub(super) fn mark(&self) -> Option<&str> {
+        self.mark.as_deref()
     }
 
     /// The position, if the checkpoint fits the plan.

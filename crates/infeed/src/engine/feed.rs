@@ -10,7 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{Cursor, Error, Flow, Passing, Record, Result};
+use infeed_core::{Begin, Cursor, Error, Flow, Passing, Record, Result};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -28,10 +28,12 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    pub(super) fn new(plan: &Plan, world: &World, start: Cursor) -> Self {
+    pub(super) fn new(plan: &Plan, world: &World, start: Cursor, how: How) -> Self {
         match &plan.stream {
             None => Feed::Rows(Course::new(plan, world, start)),
-            Some(stream) => Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start)))),
+            Some(stream) => {
+                Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start, how))))
+            }
         }
     }
 
@@ -50,6 +52,17 @@ impl Feed {
     }
 }
 
+/// How a stream is read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct How {
+    /// Threads it may use.
+    pub(super) threads: usize,
+    /// Whether bad rows are left out.
+    pub(super) lenient: bool,
+    /// What the stream said of the place where it starts.
+    pub(super) mark: Option<String>,
+}
+
 /// A row of a stream with its number.
 type Item = (u64, Passing);
 
@@ -65,6 +78,7 @@ pub(super) struct Pull {
     world: World,
     global: u64,
     at: Cursor,
+    how: How,
     flow: Option<Box<dyn Flow>>,
     mixer: Option<Mixer<Item>>,
     /// Rows that came out of the flow in this epoch.
@@ -76,7 +90,7 @@ pub(super) struct Pull {
 }
 
 impl Pull {
-    fn new(plan: &Plan, stream: StreamPlan, world: &World, at: Cursor) -> Self {
+    fn new(plan: &Plan, stream: StreamPlan, world: &World, at: Cursor, how: How) -> Self {
         Pull {
             plan: stream,
             fields: plan.fields.clone(),
@@ -84,6 +98,7 @@ impl Pull {
             world: world.clone(),
             global: plan.batch.global(world.size),
             at,
+            how,
             flow: None,
             mixer: None,
             read: 0,
@@ -100,10 +115,23 @@ impl Pull {
             Permutation::new(parts, shuffle.seed, self.at.epoch).resolve(&mut order);
             self.mixer = Some(Mixer::new(shuffle.buffer, shuffle.initial, shuffle.seed, self.at.epoch));
         }
-        self.flow = Some(self.plan.stream.start(&order)?);
-        self.read = 0;
-        self.pass(self.plan.skip)?;
-        self.pass(self.at.place)?;
+        let wanted = self.plan.skip + self.at.place;
+        let mark = self.how.mark.take();
+        let mut begin = Begin {
+            parts: &order,
+            epoch: self.at.epoch,
+            row: wanted,
+            mark: mark.as_deref(),
+            threads: self.how.threads,
+            lenient: self.how.lenient,
+        };
+        if self.mixer.is_some() {
+            // What a buffer held at some place is known only to who filled it from the start.
+            (begin.row, begin.mark) = (0, None);
+        }
+        let (flow, reached) = self.plan.stream.begin(&begin)?;
+        (self.flow, self.read) = (Some(flow), reached);
+        self.pass(wanted.saturating_sub(reached))?;
         self.ahead = self.draw()?;
         Ok(())
     }
@@ -184,6 +212,7 @@ impl Pull {
         }
         self.spare = mine.last().cloned().or(self.spare.take());
         let after = self.at;
+        let bad = self.flow.as_mut().map(|flow| flow.bad()).unwrap_or_default();
         if over {
             (self.flow, self.mixer, self.ahead) = (None, None, None);
             self.at = Cursor { epoch: epoch + 1, place: 0 };
@@ -195,6 +224,7 @@ impl Pull {
             is_end,
             after,
             pads,
+            bad,
             global: from..from + seen,
             ..flight(number, epoch, mine)
         })

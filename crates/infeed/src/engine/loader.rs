@@ -4,7 +4,7 @@ use super::{
     Checkpoint, OnError, Options, Plan, Run,
     checkpoint::Position,
     course::Course,
-    feed::Feed,
+    feed::{Feed, How},
     home::Home,
     options::Settled,
     threads::{Engine, Shared},
@@ -33,6 +33,8 @@ pub struct Loader {
     /// Where the next iteration starts.
     next: Position,
     home: Arc<Home>,
+    /// What a checkpoint says of the place it was taken at, for streams.
+    mark: Option<(Cursor, String)>,
     /// The engines that were started; most are gone.
     engines: Vec<Weak<Shared>>,
 }
@@ -49,6 +51,9 @@ impl Loader {
         }
         let each = plan.batch.each(options.world.size);
         let settled = options.settle(each, plan.sample_bytes() * each as u64)?;
+        if let Some(memory) = options.memory {
+            plan.source.set_memory(memory);
+        }
         // What is in the making, what the consumer holds and the one it is about to take, for every field.
         let pool = Pool::new((settled.prefetch + 2) * (plan.spec.fields.len() + plan.changes.len()).max(1));
         let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
@@ -60,6 +65,7 @@ impl Loader {
             trace: Arc::default(),
             next: Position::default(),
             home: Arc::new(Home::new(ledger)),
+            mark: None,
             engines: vec![],
             options,
         };
@@ -129,7 +135,7 @@ impl Loader {
             None => Engine::start(
                 Arc::clone(&self.plan),
                 at.cursor,
-                Feed::new(&self.plan, &self.options.world, at.cursor),
+                Feed::new(&self.plan, &self.options.world, at.cursor, self.how(at.cursor)),
                 // Without more epochs to come there is no reason to look beyond this one.
                 if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) },
                 self.settled,
@@ -150,6 +156,26 @@ impl Loader {
         };
         self.home.stand(at);
         Ok(Run::new(engine, at, steps, self.next, Arc::clone(&self.home)))
+    }
+
+    /// How a stream is read from a place on.
+    fn how(&self, at: Cursor) -> How {
+        How {
+            threads: self.settled.threads,
+            lenient: self.options.on_error == OnError::Skip,
+            mark: self.mark.iter().find(|(cursor, _)| *cursor == at).map(|(_, mark)| mark.clone()),
+        }
+    }
+
+    /// Stands at a place that no checkpoint of this loader knows of: for streams that are made of other plans.
+    pub(super) fn seek(&mut self, at: Cursor) {
+        self.next = Position { lap: at.epoch, step: 0, cursor: at };
+        self.home.stand(self.next);
+    }
+
+    /// The place up to which batches were received.
+    pub(super) fn place(&self) -> u64 {
+        self.home.position().cursor.place
     }
 
     /// Starts a run over rows that are given from outside, by [`Run::give`]. Random transforms see them in this epoch.
@@ -203,6 +229,7 @@ impl Loader {
         if self.options.steps_per_epoch.is_none() {
             at.lap = at.cursor.epoch;
         }
+        self.mark = checkpoint.mark().map(|mark| (at.cursor, mark.to_owned()));
         self.next = at;
         self.home.stand(at);
         self.home.clear();

@@ -26,6 +26,7 @@ mod home;
 mod loader;
 mod options;
 mod pace;
+mod pack;
 mod plan;
 mod policy;
 mod reader;

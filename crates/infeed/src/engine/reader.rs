@@ -6,7 +6,7 @@ use super::{
     state::{Flight, Piece, Ready, State},
     threads::Shared,
 };
-use crate::batch::{Batch, Fate};
+use crate::batch::{Batch, Fate, Filling};
 use infeed_core::{At, Error, Record, Result};
 use std::{
     collections::VecDeque,
@@ -36,7 +36,8 @@ pub(super) fn read_pieces(shared: &Shared) {
                     state = shared.wait(&shared.more_to_read, state);
                     continue;
                 }
-                if shared.trace.pace.is_slow() {
+                // What a source writes by itself is not read apart from that.
+                if shared.trace.pace.is_slow() && shared.plan.bulk.is_none() {
                     if let Some(piece) = state.take_unread() {
                         shared.begin(&mut state);
                         at_work = true;
@@ -181,27 +182,10 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
     let plan = &shared.plan;
     let Step { epoch, global, rows, pads, after, ends_epoch } = step;
-    let mut sorted: Vec<usize> = (0..rows.len()).collect();
-    sorted.sort_unstable_by_key(|i| (rows[*i], *i));
-    let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
-    let mut unread: VecDeque<Piece> = VecDeque::new();
-    for at in sorted {
-        let bytes = plan.source.weight(rows[at], &plan.fields);
-        match unread.back_mut() {
-            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
-                piece.places.push(at);
-                piece.rows.push(rows[at]);
-                piece.bytes += bytes;
-            }
-            _ => unread.push_back(Piece {
-                flight: number,
-                epoch,
-                places: vec![at],
-                rows: vec![rows[at]],
-                bytes,
-            }),
-        }
-    }
+    let unread = match &plan.bulk {
+        Some(bulk) => spans(&rows, bulk.bytes, number, epoch),
+        None => pieces(shared, &rows, number, epoch),
+    };
     Flight {
         number,
         epoch,
@@ -215,4 +199,55 @@ fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
         rows,
         ..Flight::empty()
     }
+}
+
+/// Rows cut into pieces for reading: ascending, so that neighbours are read together.
+fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Piece> {
+    let plan = &shared.plan;
+    let mut sorted: Vec<usize> = (0..rows.len()).collect();
+    sorted.sort_unstable_by_key(|i| (rows[*i], *i));
+    let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
+    let mut unread: VecDeque<Piece> = VecDeque::new();
+    for at in sorted {
+        let bytes = plan.source.weight(rows[at], &plan.fields);
+        match unread.back_mut() {
+            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
+                piece.places.push(at);
+                piece.rows.push(rows[at]);
+                piece.bytes += bytes;
+            }
+            _ => unread.push_back(Piece { flight, epoch, places: vec![at], rows: vec![rows[at]], bytes }),
+        }
+    }
+    unread
+}
+
+/// Rows cut into pieces that the source writes: as they stand in the batch.
+fn spans(rows: &[u64], bytes: usize, flight: u64, epoch: u64) -> VecDeque<Piece> {
+    let most = (PIECE_BYTES as usize / bytes).max(1);
+    let span = |(number, rows): (usize, &[u64])| {
+        let first = number * most;
+        let places = (first..first + rows.len()).collect();
+        Piece { flight, epoch, places, rows: rows.to_vec(), bytes: (rows.len() * bytes) as u64 }
+    };
+    rows.chunks(most).enumerate().map(span).collect()
+}
+
+/// Lets the source write a piece. `false` when it could not: then row by row, to learn which rows are bad.
+pub(super) fn fill(shared: &Shared, piece: &Piece, filling: &Filling) -> bool {
+    let (plan, start) = (&shared.plan, Instant::now());
+    let (Some(bulk), Some(first)) = (&plan.bulk, piece.places.first()) else { return false };
+    // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the spans are gone
+    // before anything else is written to these places.
+    let mut out = unsafe { filling.span(*first, piece.rows.len()) };
+    let done = guarded(|| plan.source.fill(&piece.rows, &bulk.fields, &mut out)).is_ok();
+    let spent = start.elapsed();
+    let trace = &shared.trace;
+    trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
+    trace.own_read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
+    if done {
+        trace.read_bytes.fetch_add(piece.bytes, Relaxed);
+        trace.pace.count(piece.bytes, piece.rows.len(), spent);
+    }
+    done
 }

@@ -2,9 +2,9 @@
 
 use super::{
     OnError,
-    reader::{fetch_one, guarded, place_of, plan_next, read},
+    reader::{fetch_one, fill, guarded, place_of, plan_next, read},
     sample::make,
-    state::{Flight, Job, Ready},
+    state::{Flight, Job, Piece, Ready},
     threads::Shared,
 };
 use crate::batch::{Batch, Fate, Filling};
@@ -70,6 +70,11 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
         let ready = match (job.ready.take(), unread) {
             (Some(ready), _) => ready,
             (None, Some(piece)) => {
+                if shared.plan.bulk.is_some() && fill(shared, &piece, &job.filling) {
+                    let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
+                    close(shared, &piece, job, Made { fates, ..Made::default() }, scratch);
+                    continue;
+                }
                 let start = Instant::now();
                 let ready = read(shared, piece);
                 shared.trace.own_read_ns.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
@@ -89,26 +94,41 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
 /// Epoch, row, and for rows of a stream shard and key.
 type Which<'a> = (u64, u64, Option<&'a (Arc<str>, String)>);
 
+/// What became of the samples of a piece.
+#[derive(Default)]
+struct Made {
+    /// By place.
+    fates: Vec<(usize, Fate)>,
+    bad: Vec<(u64, Error)>,
+    /// The error that stops the run, and its place.
+    error: Option<(usize, Error)>,
+}
+
 /// Finishes the samples of one piece.
 fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
-    let Job { filling, names, .. } = job;
     let piece = ready.piece;
-    let number = piece.flight;
-    let mut fates = Vec::with_capacity(piece.rows.len());
-    let mut error: Option<(usize, Error)> = None;
-    let mut bad = vec![];
+    let mut made = Made::default();
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
-        let name = names.as_ref().and_then(|n| n.get(*place));
-        match sample(shared, &filling, *place, (piece.epoch, *row, name), record, scratch, &mut bad) {
-            Ok(fate) => fates.push((*place, fate)),
+        let name = job.names.as_ref().and_then(|n| n.get(*place));
+        let which = (piece.epoch, *row, name);
+        match sample(shared, &job.filling, *place, which, record, scratch, &mut made.bad) {
+            Ok(fate) => made.fates.push((*place, fate)),
             Err(e) => {
-                fates.push((*place, Fate::Bad));
-                if error.as_ref().is_none_or(|(p, _)| p > place) {
-                    error = Some((*place, e));
+                made.fates.push((*place, Fate::Bad));
+                if made.error.as_ref().is_none_or(|(p, _)| p > place) {
+                    made.error = Some((*place, e));
                 }
             }
         }
     }
+    close(shared, &piece, job, made, scratch);
+}
+
+/// Counts a piece as done. Whoever brings the last one closes the batch.
+fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scratch) {
+    let Job { filling, names, .. } = job;
+    let Made { fates, bad, error } = made;
+    let number = piece.flight;
     // The last worker closes the batch, so nobody may hold it when `left` reaches zero.
     drop(filling);
     let mut state = shared.lock();

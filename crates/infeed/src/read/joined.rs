@@ -10,6 +10,7 @@ pub struct Joined {
     /// The first row of each source, and one more for the end.
     starts: Vec<u64>,
     shard_rows: Vec<u64>,
+    block_rows: Vec<u64>,
     spec: Spec,
 }
 
@@ -37,7 +38,14 @@ impl Joined {
             }
         }
         let shard_rows = sources.iter().flat_map(|s| s.shard_rows().iter().copied()).collect();
-        Ok(Joined { sources, starts, shard_rows, spec })
+        let mut block_rows = vec![];
+        if sources.iter().any(|s| !s.block_rows().is_empty()) {
+            for source in &sources {
+                let blocks = source.block_rows();
+                block_rows.extend(if blocks.is_empty() { source.shard_rows() } else { blocks });
+            }
+        }
+        Ok(Joined { sources, starts, shard_rows, block_rows, spec })
     }
 
     fn at(&self, row: u64) -> Option<(&Arc<dyn Source>, u64)> {
@@ -107,6 +115,43 @@ impl Source for Joined {
             Ok(())
         })?;
         Ok(out)
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        &self.block_rows
+    }
+
+    fn fills(&self, field: &str) -> bool {
+        self.sources.iter().all(|s| s.fills(field))
+    }
+
+    /// Neighbours that lie in the same source are written by one call.
+    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
+        let gone = |row| Error::argument(format!("there is no row {row}"));
+        let each: Vec<usize> = out.iter().map(|out| out.len() / rows.len().max(1)).collect();
+        let mut local = Vec::with_capacity(rows.len());
+        let mut first = 0;
+        while first < rows.len() {
+            let row = rows[first];
+            let slot = (self.starts.partition_point(|start| *start <= row))
+                .checked_sub(1)
+                .filter(|slot| *slot < self.sources.len())
+                .ok_or_else(|| gone(row))?;
+            let within = self.starts[slot]..self.starts[slot + 1];
+            let mine = rows[first..].iter().take_while(|row| within.contains(row));
+            local.clear();
+            local.extend(mine.map(|row| row - within.start));
+            let end = first + local.len();
+            let mut places: Vec<&mut [u8]> =
+                out.iter_mut().zip(&each).map(|(out, each)| &mut out[first * each..end * each]).collect();
+            self.sources[slot].fill(&local, fields, &mut places)?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.sources.iter().for_each(|s| s.set_memory(bytes / self.sources.len() as u64));
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {

@@ -182,6 +182,29 @@ impl Source for MemorySource {
             .collect()
     }
 
+    fn fills(&self, field: &str) -> bool {
+        self.spec.position(field).is_some_and(|at| matches!(self.cells[at], Cells::Array { .. }))
+    }
+
+    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
+        for (field, out) in fields.iter().zip(out) {
+            let cells = self.spec.position(field).map(|at| &self.cells[at]);
+            let (Some(Cells::Array { data, .. }), Some(each)) = (cells, cells.and_then(Cells::each)) else {
+                return Err(Error::Internal { what: format!("`{field}` cannot be copied as it is") });
+            };
+            if each == 0 {
+                continue;
+            }
+            for (row, place) in rows.iter().zip(out.chunks_exact_mut(each)) {
+                let start = usize::try_from(*row).unwrap_or(usize::MAX).saturating_mul(each);
+                let found = data.get(start..start.saturating_add(each));
+                place
+                    .copy_from_slice(found.ok_or_else(|| Error::argument(format!("there is no row {row}")))?);
+            }
+        }
+        Ok(())
+    }
+
     fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
         let Some(Cells::Array { dtype: Dtype::I64, shape, data }) =
             self.spec.position(name).map(|at| &self.cells[at])

@@ -1,9 +1,11 @@
 //! The serialisable description of a pipeline: what Python builds, what a file holds, what a checkpoint hashes.
 
 mod list;
+mod pack;
 mod stage;
 
 pub use list::{Integers, Reals};
+pub use pack::{Long, PackMode, PackRecipe, Rest};
 pub use stage::{Column, Join, Ragged, ShuffleKind, Stage, Use};
 
 use infeed_core::{Error, Result};

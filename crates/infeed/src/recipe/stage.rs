@@ -1,6 +1,6 @@
 //! The steps of a pipeline.
 
-use super::{Integers, Reals};
+use super::{Integers, PackRecipe, Reals};
 use crate::order::{Balance, BlendLength, Last, Lengths, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -220,6 +220,8 @@ pub enum Stage {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         args: Map<String, Json>,
     },
+    /// Makes sequences of one length of documents of any length.
+    Pack(PackRecipe),
     /// Makes batches.
     Batch {
         /// Samples per batch and rank.
@@ -240,6 +242,12 @@ pub enum Stage {
         /// The value that fills up padded fields.
         #[serde(default, skip_serializing_if = "is_default")]
         pad_value: f64,
+        /// Padded fields are at least as long as the longest sample and a multiple of this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pad_multiple: Option<usize>,
+        /// Padded fields are exactly so long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pad_length: Option<usize>,
     },
     /// Applies a transform to whole batches.
     MapBatch {
@@ -305,6 +313,8 @@ impl Stage {
             last: Last::Short,
             ragged: Ragged::List,
             pad_value: 0.0,
+            pad_multiple: None,
+            pad_length: None,
         }
     }
 
@@ -343,6 +353,7 @@ impl Stage {
             Stage::Decode { .. } => "decode",
             Stage::Copy { .. } => "copy",
             Stage::Map { .. } => "map",
+            Stage::Pack(_) => "pack",
             Stage::Batch { .. } => "batch",
             Stage::MapBatch { .. } => "map_batch",
             Stage::Tuple { .. } => "tuple",

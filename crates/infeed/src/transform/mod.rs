@@ -14,6 +14,7 @@ mod center_crop;
 mod color_jitter;
 mod gaussian_blur;
 mod grayscale;
+mod length;
 mod normalize;
 mod pad;
 mod rand_augment;
@@ -46,7 +47,7 @@ pub use chain::Chain;
 
 use infeed_core::{Entry, Transform};
 
-/// Every transform, in the order in which `infeed list transforms` shows them.
+/// Every transform of images, in the order in which `infeed list transforms` shows them.
 pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &resize::ENTRY,
     &center_crop::ENTRY,
@@ -76,3 +77,11 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &to_chw::ENTRY,
     &to_hwc::ENTRY,
 ];
+
+/// Every transform of texts and tokens.
+pub const SEQUENCES: &[&Entry<dyn Transform>] = &[&length::ENTRY];
+
+/// All of them.
+pub fn entries() -> Vec<&'static Entry<dyn Transform>> {
+    ENTRIES.iter().chain(SEQUENCES).copied().collect()
+}

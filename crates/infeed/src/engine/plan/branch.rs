@@ -148,24 +148,27 @@ impl Branch {
         stage: u64,
     ) -> Result<()> {
         let made: Arc<dyn Transform> =
-            Arc::from(registry::find(transform::ENTRIES, name, "transform")?.make(args)?);
+            Arc::from(registry::find(&transform::entries(), name, "transform")?.make(args)?);
         let fields: Vec<usize> = if on.is_empty() {
-            (0..self.spec.fields.len())
-                .filter(|i| matches!(self.spec.fields[*i].1.kind, Kind::Image(_)))
-                .collect()
+            let of = |is: fn(Kind) -> bool| -> Vec<usize> {
+                (0..self.spec.fields.len()).filter(|i| is(self.spec.fields[*i].1.kind)).collect()
+            };
+            let images = of(|kind| matches!(kind, Kind::Image(_)));
+            if images.is_empty() { of(|kind| kind == Kind::Text) } else { images }
         } else {
             on.iter().map(|f| self.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };
         if fields.is_empty() {
             return Err(Error::plan(
                 format!("map {name}"),
-                "finds no image: decode one first, for example .decode(jpg=\"rgb\"), or say which field with on=",
+                "finds no image or text: decode one first, for example .decode(jpg=\"rgb\"), or say which field with on=",
             ));
         }
-        for at in fields {
+        for (place, at) in fields.into_iter().enumerate() {
             let label = format!("map {name} on `{}`", self.spec.fields[at].0);
+            let made = made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
             let spec = made.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &label))?;
-            self.chains[at].transforms.push((stage, Arc::clone(&made)));
+            self.chains[at].transforms.push((stage, made));
             self.chains[at].steps.push((name.to_owned(), spec.clone()));
             self.spec.fields[at].1 = spec;
         }

@@ -10,6 +10,7 @@ use super::{
     stream::{Coming, StreamPlan},
 };
 use crate::{
+    batch::Padding,
     order::{Below, Concat, Last, Sequential},
     recipe::{Join, Ragged, Recipe, Stage},
 };
@@ -27,7 +28,7 @@ pub(super) struct Draft {
     pub(super) stream: Option<StreamPlan>,
     pub(super) shuffle_seed: Option<u64>,
     pub(super) seed: Option<u64>,
-    batch: Option<(BatchSize, Last, Ragged, f64)>,
+    batch: Option<(BatchSize, Last, Ragged, Padding)>,
     pub(super) tuple: Option<Vec<String>>,
     /// Functions of the consumer, by name.
     pub(super) python: Vec<String>,
@@ -72,7 +73,11 @@ impl Draft {
             branches: vec![Branch::stored(rows.end, source.spec().clone())],
             order: match &leaves.stream {
                 Some(stream) => Coming::order(&StreamPlan::new(Arc::clone(stream))),
-                None => Arc::new(Sequential::new(rows.start, source.shard_rows())),
+                None => {
+                    let blocks = source.block_rows();
+                    let blocks = if blocks.is_empty() { source.shard_rows() } else { blocks };
+                    Arc::new(Sequential::new(rows.start, blocks))
+                }
             },
             stream: leaves.stream.clone().map(StreamPlan::new),
             shuffle_seed: None,
@@ -195,8 +200,24 @@ impl Draft {
                 self.map_batch(name, on, args, self.maps)?;
                 self.maps += 1;
             }
+            Stage::Pack(_) => {
+                return Err(Error::plan(
+                    "pack",
+                    "makes a stream of sequences, which cannot be joined: join the documents first, pack afterwards, \
+                     and only once",
+                ));
+            }
             Stage::Filter { expr } => filter::take(self, expr, leaves)?,
-            Stage::Batch { size, global_size, drop_last, last, ragged, pad_value } => {
+            Stage::Batch {
+                size,
+                global_size,
+                drop_last,
+                last,
+                ragged,
+                pad_value,
+                pad_multiple,
+                pad_length,
+            } => {
                 let size = match (size, global_size) {
                     (Some(0), _) | (_, Some(0)) => {
                         return Err(Error::plan("batch", "needs a size of at least 1"));
@@ -212,7 +233,8 @@ impl Draft {
                     (true, _) => Last::Drop,
                     (false, last) => *last,
                 };
-                self.batch = Some((size, last, *ragged, *pad_value));
+                let padding = Padding::new(*pad_value, *pad_multiple, *pad_length)?;
+                self.batch = Some((size, last, *ragged, padding));
             }
             Stage::Tuple { fields } => {
                 self.select(fields, "to_tuple")?;
@@ -268,8 +290,8 @@ impl Draft {
     }
 
     /// Size, end and layout of batches.
-    pub(super) fn batching(&self) -> (BatchSize, Last, Ragged, f64) {
-        self.batch.unwrap_or((BatchSize::Each(1), Last::Short, Ragged::List, 0.0))
+    pub(super) fn batching(&self) -> (BatchSize, Last, Ragged, Padding) {
+        self.batch.unwrap_or((BatchSize::Each(1), Last::Short, Ragged::List, Padding::default()))
     }
 }
 

@@ -62,7 +62,7 @@ impl Plan {
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
             let shown = match layout {
                 Layout::Stack { dtype, shape, .. } => array(*dtype, shape),
-                Layout::Pad { dtype, value } => format!("array {dtype}, padded with {value}"),
+                Layout::Pad { dtype, padding } => format!("array {dtype}, padded with {padding}"),
                 Layout::List => "list".to_owned(),
             };
             let _ = writeln!(out, "{:width$}  {name}: {shown}", "");

@@ -123,6 +123,11 @@ impl Leaves {
         &self.sources
     }
 
+    /// Whether rows are read and decoded in blocks.
+    pub(super) fn are_blocks(&self) -> bool {
+        self.sources.iter().any(|source| !source.block_rows().is_empty())
+    }
+
     /// How many rows they have together.
     pub(super) fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)

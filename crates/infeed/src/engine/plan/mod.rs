@@ -1,6 +1,7 @@
 //! A recipe checked against real data: every spec, shape and order is settled before the first sample is read.
 
 mod branch;
+mod bulk;
 mod changes;
 mod columns;
 mod copies;
@@ -14,14 +15,16 @@ mod stream;
 mod verify;
 
 pub(super) use branch::{Branch, Chain, Start};
+pub(super) use bulk::Bulk;
 pub(super) use filter::Fact;
 pub use identity::Identity;
 pub use stream::StreamPlan;
 
 use crate::{
     batch::{Change, Layout},
+    engine::pack::PackStream,
     order::{Last, World},
-    recipe::{Recipe, SourceRecipe},
+    recipe::{Recipe, SourceRecipe, Stage},
 };
 use draft::Draft;
 use infeed_core::{Error, Order, Result, Source, Spec, Stream};
@@ -60,6 +63,8 @@ pub struct Plan {
     pub(super) changes: Vec<Change>,
     /// What happens to the rows of each part of the source; one for all in most pipelines.
     pub(super) branches: Vec<Branch>,
+    /// Whether the source writes batches by itself.
+    pub(super) bulk: Option<Bulk>,
     identity: OnceLock<Identity>,
 }
 
@@ -107,13 +112,16 @@ impl Plan {
 
     /// Checks a recipe against the sources that `open` finds for what it reads.
     pub fn with(recipe: Recipe, open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>) -> Result<Self> {
+        if let Some(at) = recipe.stages.iter().rposition(|stage| matches!(stage, Stage::Pack(_))) {
+            return Plan::packed(recipe, at, open);
+        }
         let leaves = Leaves::open(&recipe, open)?;
         let mut leaf = 0;
         let draft = Draft::of(&recipe, &leaves, &mut leaf)?;
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;
-        let (batch, last, ragged, pad_value) = draft.batching();
+        let (batch, last, ragged, padding) = draft.batching();
         let places = draft.order.places();
         if places == 0 {
             return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
@@ -127,7 +135,9 @@ impl Plan {
             }
         }
         let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
-        let layouts = draft.spec.fields.iter().map(|(_, f)| Layout::of(f, ragged, pad_value)).collect();
+        let layouts: Arc<[Layout]> =
+            draft.spec.fields.iter().map(|(_, f)| Layout::of(f, ragged, padding)).collect();
+        let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {
             fields,
             changes,
@@ -144,10 +154,33 @@ impl Plan {
             last,
             stream,
             layouts,
+            bulk,
             identity: OnceLock::new(),
         };
         plan.check_world(&World::alone())?;
         Ok(plan)
+    }
+
+    /// A plan over the sequences that another plan's documents are packed into.
+    fn packed(
+        recipe: Recipe,
+        at: usize,
+        open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
+    ) -> Result<Self> {
+        let Some(Stage::Pack(pack)) = recipe.stages.get(at) else {
+            return Err(Error::Internal { what: "not a pack stage".to_owned() });
+        };
+        let stream = Arc::new(PackStream::new(&recipe.source, &recipe.stages[..at], pack, open)?);
+        let outer = Recipe {
+            source: SourceRecipe::files(vec!["packed".to_owned()], "pack"),
+            stages: [Stage::Seed { seed: stream.seed() }]
+                .into_iter()
+                .chain(recipe.stages[at + 1..].iter().cloned())
+                .collect(),
+        };
+        let stream: Arc<dyn Stream> = stream;
+        let plan = Plan::with(outer, &mut |_| Ok(Opened::Stream(Arc::clone(&stream))))?;
+        Ok(Plan { recipe, ..plan })
     }
 
     /// Whether there is something for every rank in every step.

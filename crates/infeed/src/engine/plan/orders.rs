@@ -18,10 +18,13 @@ use std::sync::Arc;
 /// Blocks that are mixed at a time, when nobody says otherwise: close to a global shuffle for a few hundred rows a shard.
 const WINDOW: u64 = 16;
 
+/// Rows of a table that are mixed at a time.
+const MIXED_ROWS: u64 = 1 << 20;
+
 /// Puts a stage on top of an order.
 pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<Below> {
     Ok(match stage {
-        Stage::Shuffle { .. } => return shuffle(below, stage),
+        Stage::Shuffle { .. } => return shuffle(below, stage, leaves),
         Stage::Slice { start, stop, step } => Arc::new(Slice::python(below, *start, *stop, *step)?),
         Stage::Pick { places } => {
             let all = below.places();
@@ -62,7 +65,7 @@ pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<
     })
 }
 
-fn shuffle(below: Below, stage: &Stage) -> Result<Below> {
+fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
     let Stage::Shuffle { seed, kind, window, block, buffer, initial } = stage else {
         return Err(Error::Internal { what: "not a shuffle".to_owned() });
     };
@@ -70,7 +73,9 @@ fn shuffle(below: Below, stage: &Stage) -> Result<Below> {
         // A window or a buffer says what is meant.
         ShuffleKind::Auto if window.is_some() || block.is_some() => ShuffleKind::Block,
         ShuffleKind::Auto if buffer.is_some() || initial.is_some() => ShuffleKind::Buffer,
-        // Every row of these sources can be addressed.
+        // Rows that are decoded block by block would be decoded a block at a time for every single row.
+        ShuffleKind::Auto if leaves.are_blocks() && below.blocks().is_some() => ShuffleKind::Block,
+        // Every row of other sources can be addressed.
         ShuffleKind::Auto => ShuffleKind::Global,
         kind => *kind,
     };
@@ -92,13 +97,24 @@ fn shuffle(below: Below, stage: &Stage) -> Result<Below> {
             }
             Arc::new(Global::new(below, *seed))
         }
-        ShuffleKind::Block => Arc::new(Block::new(below, *seed, window.unwrap_or(WINDOW), *block)?),
+        ShuffleKind::Block => {
+            let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
+            Arc::new(Block::new(below, *seed, window, *block)?)
+        }
         ShuffleKind::Buffer => {
             let size = buffer.unwrap_or(BUFFER);
             Arc::new(Buffer::new(below, *seed, size, initial.unwrap_or(INITIAL.min(size)))?)
         }
         ShuffleKind::None => below,
     })
+}
+
+/// How many blocks of a table are mixed at a time, when nobody says otherwise: about a million rows, so that they fit into
+/// memory, and more than one block, so that neighbours get apart. Depends on the data alone, as every order must.
+fn few(below: &dyn Order) -> u64 {
+    let blocks = below.blocks().unwrap_or_default();
+    let mean = blocks.iter().sum::<u64>() / (blocks.len() as u64).max(1);
+    (MIXED_ROWS / mean.max(1)).clamp(2, 64)
 }
 
 /// A place as Python counts: negative from the end.

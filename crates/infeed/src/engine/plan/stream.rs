@@ -5,7 +5,7 @@ use crate::{
     order::Below,
     recipe::{Recipe, ShuffleKind, Stage, hash},
 };
-use infeed_core::{Error, Order, Record, Result, Source, Spec, Stream};
+use infeed_core::{Cursor, Error, Order, Record, Result, Source, Spec, Stream};
 use std::sync::Arc;
 
 /// Size of the shuffle buffer, and how full it must be before the first row comes out: what WebDataset takes.
@@ -40,6 +40,12 @@ impl StreamPlan {
     /// A stream as it is.
     pub(super) fn new(stream: Arc<dyn Stream>) -> Self {
         StreamPlan { stream, shuffle: None, skip: 0, take: None }
+    }
+
+    /// How to get to a place without reading what comes before, where the stream knows a way.
+    pub(crate) fn mark(&self, at: Cursor) -> Option<String> {
+        let direct = self.shuffle.is_none();
+        direct.then(|| self.stream.mark(at.epoch, self.skip + at.place)).flatten()
     }
 
     /// Takes in a stage on the order.
@@ -98,7 +104,8 @@ impl StreamPlan {
     pub(super) fn fingerprints(&self, recipe: &Recipe) -> (String, String) {
         let fields: Vec<String> =
             self.stream.spec().fields.iter().map(|(name, field)| format!("{name}:{field}")).collect();
-        let data = format!("{}|{}", self.stream.parts(), fields.join(";"));
+        let mut data = format!("{}|{}", self.stream.parts(), fields.join(";"));
+        data += &self.stream.identity();
         let stages: Vec<&Stage> = recipe.stages.iter().filter(|s| s.is_order()).collect();
         let order = serde_json::to_string(&stages).unwrap_or_default();
         (format!("{:016x}", hash(data.as_bytes())), format!("{:016x}", hash(order.as_bytes())))

@@ -1,0 +1,83 @@
+//! Arrays of whole numbers of any type, as `i64`.
+
+use crate::{Dtype, Error, Result, Tensor};
+use bytes::Bytes;
+
+/// The numbers of an array of whole numbers, appended to `into`.
+pub fn read_integers(tensor: &Tensor, into: &mut Vec<i64>) -> Result<()> {
+    let data = &tensor.data;
+    macro_rules! read {
+        ($t:ty) => {
+            into.extend(data.chunks_exact(size_of::<$t>()).map(|bytes| {
+                // A chunk has exactly the bytes of one number.
+                <$t>::from_ne_bytes(bytes.try_into().unwrap_or_default()) as i64
+            }))
+        };
+    }
+    match tensor.dtype {
+        Dtype::U8 => into.extend(data.iter().map(|n| i64::from(*n))),
+        Dtype::I8 => read!(i8),
+        Dtype::U16 => read!(u16),
+        Dtype::I16 => read!(i16),
+        Dtype::U32 => read!(u32),
+        Dtype::I32 => read!(i32),
+        Dtype::I64 => read!(i64),
+        Dtype::U64 => {
+            let start = into.len();
+            read!(u64);
+            if into[start..].iter().any(|n| *n < 0) {
+                return Err(Error::sample("a number is larger than 2^63 - 1"));
+            }
+        }
+        other => return Err(Error::sample(format!("expected whole numbers, found {other}"))),
+    }
+    Ok(())
+}
+
+/// Whole numbers as a flat array of a type, if all of them fit it.
+pub fn write_integers(dtype: Dtype, numbers: impl ExactSizeIterator<Item = i64>) -> Result<Tensor> {
+    let count = numbers.len();
+    let mut data = Vec::with_capacity(count * dtype.size());
+    for number in numbers {
+        if !dtype.holds(number) {
+            return Err(Error::sample(format!("the number {number} does not fit {dtype}")));
+        }
+        data.extend_from_slice(&number.to_le_bytes()[..dtype.size()]);
+    }
+    // The bytes above are little-endian; tensors have the order of the machine.
+    if cfg!(target_endian = "big") {
+        data.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+    }
+    Tensor::new(dtype, vec![count], Bytes::from(data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TYPES: [Dtype; 8] =
+        [Dtype::U8, Dtype::I8, Dtype::U16, Dtype::I16, Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64];
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(numbers in prop::collection::vec(any::<i64>(), 0..20), bits in 0u32..63) {
+            for dtype in TYPES {
+                let fitting: Vec<i64> =
+                    numbers.iter().map(|n| n >> bits).filter(|n| dtype.holds(*n)).collect();
+                let tensor = write_integers(dtype, fitting.iter().copied()).unwrap();
+                let mut back = vec![];
+                read_integers(&tensor, &mut back).unwrap();
+                prop_assert_eq!(back, fitting);
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(write_integers(Dtype::U16, [65536].into_iter()).is_err());
+        assert!(write_integers(Dtype::U8, [-1].into_iter()).is_err());
+        assert!(write_integers(Dtype::F32, [1].into_iter()).is_err());
+        assert!(read_integers(&Tensor::float(1.0), &mut vec![]).is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! Samples of different shape in one array.
+
+use super::{Column, Pool};
+use infeed_core::{Dtype, Error, Result, Value};
+use std::{fmt, sync::Arc};
+
+/// With what samples are filled up, and how far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Padding {
+    /// The filling value.
+    pub value: f64,
+    /// The first dimension becomes a multiple of this.
+    pub multiple: usize,
+    /// The first dimension becomes exactly so long.
+    pub length: Option<usize>,
+}
+
+impl Default for Padding {
+    fn default() -> Self {
+        Padding { value: 0.0, multiple: 1, length: None }
+    }
+}
+
+impl fmt::Display for Padding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.value)?;
+        match (self.length, self.multiple) {
+            (Some(length), _) => write!(f, " to {length}"),
+            (None, 1) => Ok(()),
+            (None, multiple) => write!(f, " to a multiple of {multiple}"),
+        }
+    }
+}
+
+impl Padding {
+    /// Checks what was asked for.
+    pub fn new(value: f64, multiple: Option<usize>, length: Option<usize>) -> Result<Self> {
+        if multiple == Some(0) || length == Some(0) {
+            return Err(Error::plan("batch", "pad_multiple and pad_length must be at least 1"));
+        }
+        if multiple.is_some() && length.is_some() {
+            return Err(Error::plan("batch", "pad_multiple and pad_length contradict each other: give one"));
+        }
+        Ok(Padding { value, multiple: multiple.unwrap_or(1), length })
+    }
+
+    /// How long the first dimension becomes.
+    fn reach(&self, longest: usize) -> Result<usize> {
+        match self.length {
+            Some(length) if longest > length => Err(Error::sample(format!(
+                "a sample is {longest} long, and pad_length is {length}: cut it before, for example with T.Truncate({length})"
+            ))),
+            Some(length) => Ok(length),
+            None => Ok(longest.next_multiple_of(self.multiple)),
+        }
+    }
+
+    /// One array as large as the largest sample, or larger; the rest is filled.
+    pub(super) fn pad(&self, dtype: Dtype, values: &[Value]) -> Result<Column> {
+        let mut tensors = Vec::with_capacity(values.len());
+        for v in values {
+            match v {
+                Value::Tensor(t) if t.dtype == dtype => tensors.push(t),
+                Value::Tensor(t) => {
+                    return Err(Error::sample(format!("cannot pad {} and {dtype} together", t.dtype)));
+                }
+                other => return Err(Error::sample(format!("cannot pad {}", other.what()))),
+            }
+        }
+        let rank = tensors.first().map_or(0, |t| t.shape.len());
+        if let Some(odd) = tensors.iter().find(|t| t.shape.len() != rank) {
+            return Err(Error::sample(format!(
+                "cannot pad arrays of {rank} and {} dimensions together",
+                odd.shape.len()
+            )));
+        }
+        let mut largest: Vec<usize> =
+            (0..rank).map(|d| tensors.iter().map(|t| t.shape[d]).max().unwrap_or(0)).collect();
+        if let Some(first) = largest.first_mut() {
+            *first = self.reach(*first)?;
+        }
+        let size = dtype.size();
+        let element = encode(dtype, self.value);
+        let each = largest.iter().product::<usize>() * size;
+        let pool = Pool::new(0);
+        let open = pool.take(each * tensors.len());
+        // SAFETY: the slab was just taken and is known to nobody else.
+        let out = unsafe { open.slab().part(0, each * tensors.len()) };
+        if element.iter().any(|b| *b != 0) {
+            out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
+        }
+        for (tensor, place) in tensors.iter().zip(out.chunks_exact_mut(each.max(1))) {
+            copy_into(&tensor.data, &tensor.shape, place, &largest, size);
+        }
+        let mut shape = vec![tensors.len()];
+        shape.extend(largest);
+        Ok(Column::Array { dtype, shape, lease: Arc::new(open.seal()) })
+    }
+}
+
+/// Copies an array into the corner of a larger one of the same rank.
+fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size: usize) {
+    match (shape, large) {
+        ([], _) | (_, []) => to[..size].copy_from_slice(&from[..size]),
+        ([n], _) => to[..n * size].copy_from_slice(&from[..n * size]),
+        ([n, inner @ ..], [_, outer @ ..]) => {
+            let step = inner.iter().product::<usize>() * size;
+            let stride = outer.iter().product::<usize>() * size;
+            for i in 0..*n {
+                copy_into(
+                    &from[i * step..(i + 1) * step],
+                    inner,
+                    &mut to[i * stride..(i + 1) * stride],
+                    outer,
+                    size,
+                );
+            }
+        }
+    }
+}
+
+/// One element as bytes.
+fn encode(dtype: Dtype, x: f64) -> [u8; 8] {
+    let mut out = [0; 8];
+    let bytes: &[u8] = match dtype {
+        Dtype::Bool => &[u8::from(x != 0.0)],
+        Dtype::U8 => &[x as u8],
+        Dtype::I8 => &(x as i8).to_ne_bytes(),
+        Dtype::U16 => &(x as u16).to_ne_bytes(),
+        Dtype::I16 => &(x as i16).to_ne_bytes(),
+        Dtype::U32 => &(x as u32).to_ne_bytes(),
+        Dtype::I32 => &(x as i32).to_ne_bytes(),
+        Dtype::U64 => &(x as u64).to_ne_bytes(),
+        Dtype::I64 => &(x as i64).to_ne_bytes(),
+        Dtype::F16 => &half::f16::from_f64(x).to_ne_bytes(),
+        Dtype::Bf16 => &half::bf16::from_f64(x).to_ne_bytes(),
+        Dtype::F32 => &(x as f32).to_ne_bytes(),
+        Dtype::F64 => &x.to_ne_bytes(),
+    };
+    out[..bytes.len()].copy_from_slice(bytes);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use infeed_core::Tensor;
+
+    fn rows(lengths: &[usize]) -> Vec<Value> {
+        let row = |n: &usize| Tensor::new(Dtype::U8, vec![*n], vec![7; *n].into()).unwrap();
+        lengths.iter().map(|n| Value::Tensor(row(n))).collect()
+    }
+
+    #[test]
+    fn as_far_as_asked_for() {
+        for (multiple, length, wanted) in [(None, None, 5), (Some(4), None, 8), (None, Some(6), 6)] {
+            let padding = Padding::new(9.0, multiple, length).unwrap();
+            let column = padding.pad(Dtype::U8, &rows(&[3, 5])).unwrap();
+            let Column::Array { shape, .. } = &column else { panic!("not an array") };
+            assert_eq!(shape, &[2, wanted]);
+            let mut expected = vec![9; 2 * wanted];
+            expected[..3].fill(7);
+            expected[wanted..wanted + 5].fill(7);
+            assert_eq!(column.bytes().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let short = Padding::new(0.0, None, Some(4)).unwrap();
+        assert!(short.pad(Dtype::U8, &rows(&[3, 5])).unwrap_err().to_string().contains("T.Truncate(4)"));
+        assert!(Padding::new(0.0, Some(0), None).is_err());
+        assert!(Padding::new(0.0, Some(2), Some(2)).is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! Where in the documents sequences begin.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+/// Where a sequence begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// The epoch.
+    pub(super) epoch: u64,
+    /// The number of the sequence.
+    pub(super) row: u64,
+    /// The place of the documents that are read first.
+    pub(super) place: u64,
+    /// How many pieces of what comes then belong to sequences before: documents, or sequences of a group.
+    pub(super) skip: u64,
+    /// And how many tokens of the next.
+    pub(super) offset: u64,
+}
+
+impl Mark {
+    /// As checkpoints hold it.
+    pub(super) fn print(&self) -> String {
+        let Mark { epoch, row, place, skip, offset } = self;
+        format!("pack {epoch} {row} {place} {skip} {offset}")
+    }
+
+    /// The way back. Anything else is no mark: then the epoch is read from its start.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.strip_prefix("pack ")?.split(' ').map(|n| n.parse::<u64>().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Mark { epoch: next()?, row: next()?, place: next()?, skip: next()?, offset: next()? })
+    }
+}
+
+/// Marks of the last sequences: more than any consumer is behind.
+const KEPT: usize = 1 << 16;
+
+/// The marks of the sequences that were made last.
+#[derive(Debug, Default)]
+pub(super) struct Marks(Mutex<VecDeque<Mark>>);
+
+impl Marks {
+    /// Remembers where a sequence begins.
+    pub(super) fn add(&self, mark: Mark) {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever starts again makes the same marks again.
+        if marks.back().is_some_and(|last| (last.epoch, last.row) >= (mark.epoch, mark.row)) {
+            marks.retain(|m| (m.epoch, m.row) < (mark.epoch, mark.row));
+        }
+        if marks.len() == KEPT {
+            marks.pop_front();
+        }
+        marks.push_back(mark);
+    }
+
+    /// The last mark at or before a sequence.
+    pub(super) fn before(&self, epoch: u64, row: u64) -> Option<Mark> {
+        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = marks.partition_point(|m| (m.epoch, m.row) <= (epoch, row)).checked_sub(1)?;
+        marks.get(at).copied().filter(|m| m.epoch == epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_come_back() {
+        let marks = Marks::default();
+        let mark = |epoch, row| Mark { epoch, row, place: 10 * row, skip: 1, offset: 2 };
+        (3..9).for_each(|row| marks.add(mark(0, row)));
+        marks.add(mark(1, 0));
+        assert_eq!(marks.before(0, 5), Some(mark(0, 5)));
+        assert_eq!(marks.before(0, 100), Some(mark(0, 8)));
+        assert_eq!((marks.before(0, 2), marks.before(2, 0)), (None, None));
+        assert_eq!(Mark::parse(&mark(1, 7).print()), Some(mark(1, 7)));
+        assert_eq!(Mark::parse("pack 1 2 x"), None);
+        marks.add(mark(0, 5));
+        assert_eq!((marks.before(0, 9), marks.before(1, 3)), (Some(mark(0, 5)), None));
+    }
+}

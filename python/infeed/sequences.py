@@ -1,0 +1,162 @@
+"""The stages that make sequences of tokens: tokenise, pack, windows, masking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from . import transforms as T
+from .recipes import whole
+
+if TYPE_CHECKING:
+    from .transforms import Transform
+
+
+class SequenceStages:
+    """What :class:`~infeed.Pipeline` does with documents and tokens."""
+
+    if TYPE_CHECKING:
+
+        def _then(self, **stage: Any) -> Self: ...
+
+        def map(
+            self,
+            *transforms: Transform | Callable[..., Any],
+            on: str | Iterable[str] | None = None,
+            seeded: bool = True,
+        ) -> Self: ...
+
+    def tokenize(
+        self, tokenizer: str | os.PathLike[str], *, on: str = "text", to: str = "tokens", keep: bool = False, **options: Any
+    ) -> Self:
+        """Turn the text ``on`` into the token ids ``to``, with a ``tokenizer.json`` of Hugging Face tokenizers.
+
+        The same as :class:`infeed.transforms.Tokenize`, whose options it takes, on a copy of the field; ``keep`` keeps the
+        text.
+        """
+        out = self if to == on else self._then(op="copy", field=on, to=[to], keep=bool(keep))
+        return out.map(T.Tokenize(os.fspath(tokenizer), **options), on=to)
+
+    def pack(
+        self,
+        length: int,
+        *,
+        on: str = "tokens",
+        mode: str = "concat",
+        eod: int | None = None,
+        pad: int = 0,
+        long: str = "split",
+        rest: str = "drop",
+        group: int | None = None,
+        dtype: str = "int64",
+        labels: bool = False,
+        segment_ids: bool = False,
+        position_ids: bool = False,
+        cu_seqlens: bool = False,
+    ) -> Self:
+        """Lay documents into sequences of ``length`` tokens. What comes out is a stream of sequences.
+
+        ``mode`` is
+
+        * ``"concat"``: all documents end to end, cut every ``length`` tokens. ``rest`` says what becomes of the last
+          tokens of an epoch, ``"drop"`` or ``"pad"``
+        * ``"first_fit"``, ``"best_fit"``: documents stay whole; ``group`` documents at a time (1,024 by default) are laid,
+          the longest first, into the first or the fullest sequence that has room. ``long`` says what becomes of
+          documents that are longer than a sequence: ``"split"``, ``"truncate"`` or ``"drop"``
+
+        ``eod`` is a token that is put behind every document, ``pad`` the one that fills sequences up. Further fields:
+        ``labels`` (the token that follows; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
+        sequence, 0 for filling), ``position_ids`` (counted within each document) and ``cu_seqlens`` (where documents
+        begin and end, for attention kernels of varying length).
+
+        Shuffle before: documents are mixed, and :meth:`~infeed.Loader.state_dict` knows where in them the next sequence
+        begins, so that resuming does not tokenise again what came before. Every rank goes through all documents and takes
+        its share of the sequences: with many ranks, write tokens once with ``infeed tokenize`` and use
+        :func:`infeed.tokens`.
+        """
+        if mode not in ("concat", "first_fit", "best_fit"):
+            raise ValueError(f'mode must be "concat", "first_fit" or "best_fit", got {mode!r}')
+        if long not in ("split", "truncate", "drop"):
+            raise ValueError(f'long must be "split", "truncate" or "drop", got {long!r}')
+        stage: dict[str, Any] = {"mode": mode, "long": long}
+        if group is not None:
+            stage["group"] = whole("group", group)
+        return self._packed(
+            length, on, eod, pad, rest, dtype, labels, segment_ids, position_ids, cu_seqlens=cu_seqlens, **stage
+        )
+
+    def windows(
+        self,
+        length: int,
+        *,
+        stride: int | None = None,
+        on: str = "tokens",
+        eod: int | None = None,
+        pad: int = 0,
+        rest: str = "pad",
+        dtype: str = "int64",
+        labels: bool = False,
+        segment_ids: bool = False,
+        position_ids: bool = False,
+    ) -> Self:
+        """Cut every document into windows of ``length`` tokens, one every ``stride`` tokens (default: ``length``).
+
+        ``rest`` says what becomes of a last window that is not full: ``"pad"`` or ``"drop"``. The other arguments are
+        those of :meth:`pack`, and what comes out is a stream as there.
+        """
+        stage: dict[str, Any] = {"mode": "windows"}
+        if stride is not None:
+            stage["stride"] = whole("stride", stride)
+        return self._packed(length, on, eod, pad, rest, dtype, labels, segment_ids, position_ids, **stage)
+
+    def _packed(
+        self,
+        length: int,
+        on: str,
+        eod: int | None,
+        pad: int,
+        rest: str,
+        dtype: str,
+        labels: bool,
+        segment_ids: bool,
+        position_ids: bool,
+        **stage: Any,
+    ) -> Self:
+        if rest not in ("drop", "pad"):
+            raise ValueError(f'rest must be "drop" or "pad", got {rest!r}')
+        if eod is not None:
+            stage["eod"] = int(eod)
+        return self._then(
+            op="pack",
+            on=on,
+            length=whole("length", length),
+            pad=int(pad),
+            rest=rest,
+            dtype=str(dtype),
+            labels=bool(labels),
+            segment_ids=bool(segment_ids),
+            position_ids=bool(position_ids),
+            **stage,
+        )
+
+    def mask_tokens(self, *, on: str = "tokens", labels: str = "labels", **options: Any) -> Self:
+        """Hide tokens for masked language modelling: ``on`` becomes the input, ``labels`` what was hidden.
+
+        The options are those of :class:`infeed.transforms.MaskTokens`.
+        """
+        out = self._then(op="copy", field=on, to=[labels], keep=True)
+        return out.map(T.MaskTokens(**options), on=[on, labels])
+
+    def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Any) -> Self:
+        """Replace spans by sentinels, as T5 is trained: ``on`` becomes the input, ``targets`` what was replaced.
+
+        The options are those of :class:`infeed.transforms.CorruptSpans`.
+        """
+        out = self._then(op="copy", field=on, to=[targets], keep=True)
+        return out.map(T.CorruptSpans(**options), on=[on, targets])
+
+    def lengths(self, *, on: str = "tokens", to: str = "length") -> Self:
+        """Add the number of elements of ``on`` as the field ``to``: what padding hides is behind it."""
+        out = self._then(op="copy", field=on, to=[to], keep=True)
+        return out.map(T.Length(), on=to)
