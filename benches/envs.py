@@ -49,6 +49,7 @@ ENVS: dict[str, Env] = {
         Env("spdl", ("spdl",), extends="torch", system=(("ffmpeg -version", "ffmpeg"),)),
         # Wants an older hub client than `datasets` does.
         Env("streaming", ("mosaicml-streaming",), extends="torch"),
+        Env("corpora", ("tokenizers", "zstandard", "polars"), extends="torch"),
         Env("tensorflow", ("tensorflow-cpu", "numpy")),
         # The CUDA build runs its CPU operators without a GPU.
         Env("dali", ("nvidia-dali-cuda120", "numpy")),

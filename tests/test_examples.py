@@ -35,6 +35,19 @@ def test_resume(tmp_path):
     assert verdict["exact"] is True
 
 
+def test_llm_blend(tmp_path):
+    """Raw text to batches of tokens; the script itself holds the resumed batches against those of the first run."""
+    script, folder = str(EXAMPLES / "llm_blend.py"), str(tmp_path / "run")
+    out = run(script, folder, "--steps", "12", "--length", "32", "--batch", "8")
+    assert "resumed at step 6: 6 batches, byte for byte the same" in out
+    assert "resumed as two ranks: the same global batches" in out
+    assert "packed on the way: int64[8, 32]" in out
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "tokens").iterdir()}
+    assert len([path for path in stamps if path.suffix == ".idx"]) == 3
+    run(script, folder, "--steps", "4", "--length", "16", "--batch", "8")
+    assert stamps == {path: path.stat().st_mtime_ns for path in stamps}, "tokenised once"
+
+
 @pytest.mark.parametrize("kind", ["tar", "folder"])
 def test_imagenet(tmp_path, kind):
     """Interrupted in an epoch, continued to the end of the next, evaluated; every image counts once."""

@@ -1,0 +1,1 @@
+"""Tokens, text and tables: what `benches/corpora.py` measures, one module per concern."""

@@ -1,0 +1,69 @@
+"""Tables: shuffled batches of a matrix and a label out of Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .works import BUFFERED_GROUPS, TABLE_BATCH, TABLE_COLUMNS, Pass, Task
+
+FEATURES = [f"f{i:02d}" for i in range(TABLE_COLUMNS)]
+
+
+def gathered(table: Any) -> Iterator[tuple[Any, Any]]:
+    """Shuffled batches of an Arrow table."""
+    matrix = np.empty((table.num_rows, TABLE_COLUMNS), np.float32)
+    for i, name in enumerate(FEATURES):
+        matrix[:, i] = table.column(name).to_numpy()
+    labels = table.column("label").to_numpy()
+    order = np.random.default_rng().permutation(len(labels))
+    for k in range(0, len(order), TABLE_BATCH):
+        some = order[k : k + TABLE_BATCH]
+        yield matrix[some], labels[some]
+
+
+def row_groups(task: Task) -> Pass:
+    """Row groups of all files in random order, some of them in memory at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(task.threads)
+
+    def once() -> int:
+        files = [pq.ParquetFile(path, memory_map=True) for path in task.files("table/*.parquet")]
+        groups = [(file, group) for file in files for group in range(file.num_row_groups)]
+        order = np.random.default_rng().permutation(len(groups))
+        count = 0
+        for k in range(0, len(order), BUFFERED_GROUPS):
+            some = [groups[i] for i in order[k : k + BUFFERED_GROUPS]]
+            held = pa.concat_tables([file.read_row_group(group) for file, group in some])
+            count += sum(len(labels) for _, labels in gathered(held))
+        return count
+
+    return once
+
+
+def read_table(task: Task) -> Pass:
+    """Everything in memory first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(task.threads)
+    return lambda: sum(len(labels) for _, labels in gathered(pq.read_table(task.files("table/*.parquet"))))
+
+
+def polars_sample(task: Task) -> Pass:
+    """Polars reads and shuffles all, batches are slices."""
+    import polars
+
+    def once() -> int:
+        data = polars.read_parquet(task.files("table/*.parquet")).sample(fraction=1.0, shuffle=True)
+        features, labels, count = data.select(FEATURES), data["label"], 0
+        for k in range(0, len(data), TABLE_BATCH):
+            matrix, some = features[k : k + TABLE_BATCH].to_numpy(), labels[k : k + TABLE_BATCH].to_numpy()
+            count += min(len(matrix), len(some))
+        return count
+
+    return once
