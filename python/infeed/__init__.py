@@ -18,6 +18,7 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 from . import transforms
 from ._core import __version__, usable_cpus
 from .batch import Batch
+from .corpora import file_list, tokens
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
 from .generate import Generated, generate
 from .loader import Ledger, Loader, Stats
@@ -49,6 +50,7 @@ __all__ = [
     "arrays",
     "blend",
     "concat",
+    "file_list",
     "files",
     "folder",
     "generate",
@@ -57,6 +59,7 @@ __all__ = [
     "open",
     "stream",
     "tar",
+    "tokens",
     "transforms",
     "usable_cpus",
     "world",

@@ -1,5 +1,6 @@
 //! The command line. What stands here is what `--help` says.
 
+use crate::tokens::args::TokensArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
         infeed inspect 'train-*.tar'         what is in a data set\n  \
         infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
         infeed verify-epoch run.toml *.json  prove that every row was given exactly once\n  \
+        infeed tokens info corpus            what a token corpus holds\n  \
         infeed list transforms               what there is to put into a pipeline\n  \
         infeed world                         which rank this process would be\n\n\
         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
     VerifyEpoch(VerifyEpochArgs),
+    /// Look at token corpora (.bin and .idx), check, merge, split and list them.
+    Tokens(TokensArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.

@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 mod report;
 mod table;
+mod tokens;
 mod verify_epoch;
 mod world;
 
@@ -85,6 +86,10 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
             // The data may be at fault without an error: there is a whole report about it.
             let (report, exact) = verify_epoch::run(&args)?;
             return Ok(Outcome::Report(report, i32::from(!exact)));
+        }
+        Command::Tokens(args) => {
+            let (report, sound) = tokens::run(&args.command)?;
+            return Ok(Outcome::Report(report, i32::from(!sound)));
         }
         Command::World => world::run(),
     }

@@ -1,1 +1,39 @@
 //! Token corpora: files of token ids with and without an index, and the samples that language models are trained on.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`idx`] | `.idx` files: `MMIDIDX` and the older `TNTIDX` |
+//! | [`npy`] | headers of `.npy` files |
+//! | [`TokenFile`] | one file of tokens, cut into sequences and documents where an index says so |
+//! | [`TokenSource`] | rows of tokens for the engine: windows, or Megatron's GPT samples |
+//! | [`gpt`] | GPT samples, index for index as Megatron's, and their cache files |
+//! | [`list`] | file lists: `weight prefix corpus` |
+//! | [`TokenWriter`] | the way back: documents to `.bin` and `.idx` |
+//! | [`tools`] | info, verify, merge, split |
+//!
+//! A file that is mapped must not be cut short by others while it is read: the operating system then ends the process
+//! (SIGBUS), and nothing can be done about that from inside. [`Read::Pread`] costs a copy and gives an error instead.
+#![deny(unsafe_code)]
+
+mod data;
+mod element;
+mod fields;
+mod file;
+mod fuzzing;
+pub mod gpt;
+pub mod idx;
+pub mod list;
+pub mod npy;
+mod options;
+mod source;
+mod sys;
+pub mod tools;
+mod writer;
+
+pub use data::Read;
+pub use file::{TokenFile, prefix_of};
+pub use fuzzing::fuzz;
+pub use idx::{Drift, Index};
+pub use options::{ENTRY, Options, Sampling};
+pub use source::TokenSource;
+pub use writer::TokenWriter;

@@ -10,10 +10,11 @@ use crate::{
     stream::{Opening, TarStream},
 };
 use infeed_core::{Error, Result, Shard, Shards, Source, Store, registry};
+use infeed_tokens::TokenSource;
 use std::sync::Arc;
 
 /// The names that `format` may have besides those of [`format::ENTRIES`].
-const WHOLE_FILES: [&str; 3] = ["folder", "files", "manifest"];
+const WHOLE_FILES: [&str; 4] = ["folder", "files", "manifest", "tokens"];
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
@@ -31,6 +32,10 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     let is_stream = |path: &String| path == "-" || path.starts_with("pipe:");
     if recipe.paths.iter().any(is_stream) {
         return stream(recipe, recipe.paths.iter().map(|path| Opening::parse(path)).collect());
+    }
+    if recipe.format == "tokens" {
+        let source = TokenSource::open(&token_paths(&recipe.paths)?, &recipe.args)?;
+        return Ok(Opened::Rows(Arc::new(source)));
     }
     let store = Arc::new(LocalStore::new());
     let found = find(&recipe.paths)?;
@@ -89,6 +94,17 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
         },
     };
     Ok(Opened::Rows(found))
+}
+
+/// Corpora are called by prefixes, which are no files: `x` of `x.idx` and `x.bin`.
+fn token_paths(paths: &[String]) -> Result<Vec<String>> {
+    let mut out = Vec::new();
+    for path in paths {
+        let forms = [".idx", ".bin", ".npy", ""].map(|ending| format!("{path}{ending}"));
+        let found = forms.iter().find_map(|form| find(&[form]).ok()).map_or_else(|| find(&[path]), Ok)?;
+        out.extend(found.iter().map(|f| f.name().to_owned()));
+    }
+    Ok(out)
 }
 
 /// Tars that are read from front to back.

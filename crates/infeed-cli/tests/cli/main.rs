@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod tokens;
 mod verify_epoch;
 mod world;
 

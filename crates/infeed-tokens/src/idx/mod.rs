@@ -1,0 +1,204 @@
+//! Index files: where sequences and documents lie in a `.bin`.
+//!
+//! ```text
+//! MMIDIDX   9 bytes `MMIDIDX\0\0`, u64 version 1, u8 type, u64 N, u64 D, i32 sizes[N], i64 pointers[N] (bytes), i64 docs[D]
+//! TNTIDX    8 bytes `TNTIDX\0\0`, u64 version 1, u64 type, u64 element size, u64 N, u64 S, u64 D,
+//!           i64 dims[N + 1], i64 offsets[N + 1] (elements), i64 sizes[S], i64 docs[D]
+//! ```
+//!
+//! All numbers are little-endian, and arrays lie where the header ends, aligned to nothing. They stay where they are, in
+//! the mapped file, and are read element by element: an index of a billion sequences costs no memory of its own. One
+//! with N more bytes at its end (modes of a multimodal corpus, one byte per sequence) is read without them.
+
+mod check;
+mod header;
+mod layout;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use crate::{
+    data::{Held, Read},
+    element,
+};
+use header::Header;
+use infeed_core::{Dtype, Error, Result};
+use layout::Layout;
+use std::ops::Range;
+
+pub use check::Surplus;
+pub(crate) use write::write_mmid;
+pub use write::{Arrays, legacy_bytes, mmid_bytes};
+
+/// What to do when an index and its `.bin` do not cover each other.
+///
+/// Some tools write the end-of-document token of each document to the `.bin` and do not count it in the index: every
+/// document then begins one token later than the index says, counted from the document before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Drift {
+    /// Refuse the file.
+    #[default]
+    Error,
+    /// Count the uncounted token of each document as its last.
+    Repair,
+    /// Read what the index says.
+    Ignore,
+}
+
+/// An index that was checked against the size of its `.bin`.
+#[derive(Debug)]
+pub struct Index {
+    held: Held,
+    header: Header,
+    layout: Layout,
+    /// Tokens of all sequences.
+    tokens: u64,
+    surplus: Option<Surplus>,
+}
+
+impl Index {
+    /// Opens and checks an index; `bin_len` is the size of the `.bin` beside it.
+    pub fn open(path: &str, bin_len: u64, read: Read, drift: Drift) -> Result<Index> {
+        Index::check(Held::open(path, read)?, path, bin_len, drift)
+    }
+
+    /// Checks an index that is in memory. `name` is for messages.
+    pub fn from_bytes(bytes: Vec<u8>, name: &str, bin_len: u64, drift: Drift) -> Result<Index> {
+        Index::check(Held::Memory(bytes), name, bin_len, drift)
+    }
+
+    fn check(held: Held, name: &str, bin_len: u64, drift: Drift) -> Result<Index> {
+        let header = Header::parse(&held, name)?;
+        let checked = check::check(&held, &header, name, bin_len, drift)?;
+        Ok(Index { held, header, layout: checked.layout, tokens: checked.tokens, surplus: checked.surplus })
+    }
+
+    /// Element type of the `.bin`.
+    pub fn dtype(&self) -> Dtype {
+        self.header.dtype
+    }
+
+    /// Whether it is a `TNTIDX` file.
+    pub fn is_legacy(&self) -> bool {
+        self.header.legacy
+    }
+
+    /// Bytes of the index file.
+    pub fn bytes(&self) -> u64 {
+        self.held.len() as u64
+    }
+
+    /// How many sequences there are.
+    pub fn sequences(&self) -> u64 {
+        self.header.sequences as u64
+    }
+
+    /// How many documents there are; each is some sequences.
+    pub fn documents(&self) -> u64 {
+        self.header.documents as u64 - 1
+    }
+
+    /// Tokens of all sequences.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// What the `.bin` has beyond the index, if anything.
+    pub fn surplus(&self) -> Option<&Surplus> {
+        self.surplus.as_ref()
+    }
+
+    /// Whether uncounted tokens were counted in ([`Drift::Repair`]).
+    pub fn is_repaired(&self) -> bool {
+        matches!(self.layout, Layout::OneMoreEach | Layout::Table { repaired: true, .. })
+    }
+
+    /// Tokens of a sequence.
+    #[inline]
+    pub fn size(&self, sequence: u64) -> u64 {
+        let i = sequence as usize;
+        match &self.layout {
+            Layout::Straight => self.header.size(&self.held, i) as u64,
+            Layout::OneMoreEach => self.header.size(&self.held, i) as u64 + 1,
+            Layout::Table { starts, .. } => starts.lens().get(i).map_or(0, |len| u64::from(*len)),
+        }
+    }
+
+    /// Where a sequence begins in the `.bin`, in bytes.
+    #[inline]
+    pub fn byte(&self, sequence: u64) -> u64 {
+        match &self.layout {
+            Layout::Straight | Layout::Table { repaired: false, .. } => {
+                self.header.pointer(&self.held, sequence as usize) as u64
+            }
+            _ => self.first_token(sequence) * self.dtype().size() as u64,
+        }
+    }
+
+    /// The place of a sequence's first token when all sequences are laid end to end.
+    #[inline]
+    pub fn first_token(&self, sequence: u64) -> u64 {
+        if sequence >= self.sequences() {
+            return self.tokens;
+        }
+        let i = sequence as usize;
+        let straight = || self.header.pointer(&self.held, i) as u64 / self.dtype().size() as u64;
+        match &self.layout {
+            Layout::Straight => straight(),
+            Layout::OneMoreEach => straight() + sequence,
+            Layout::Table { starts, .. } => starts.range(i).map_or(self.tokens, |range| range.start),
+        }
+    }
+
+    /// Whether sequences lie in the `.bin` as they are numbered, without gaps, from its first byte on.
+    pub fn is_straight(&self) -> bool {
+        !matches!(self.layout, Layout::Table { repaired: false, .. })
+    }
+
+    /// The sequence that holds a token of all sequences laid end to end.
+    pub fn sequence_of(&self, token: u64) -> u64 {
+        let mut range = 0..self.sequences();
+        while range.start < range.end {
+            let middle = range.start + (range.end - range.start) / 2;
+            if self.first_token(middle) <= token { range.start = middle + 1 } else { range.end = middle }
+        }
+        range.start.saturating_sub(1)
+    }
+
+    /// The sequences of a document.
+    pub fn document(&self, document: u64) -> Range<u64> {
+        let at = |place: u64| self.header.document(&self.held, place as usize) as u64;
+        at(document)..at(document + 1)
+    }
+
+    /// The place of a document's first token when all are laid end to end; after the last document, that of the end.
+    pub fn document_start(&self, document: u64) -> u64 {
+        self.first_token(self.header.document(&self.held, document as usize) as u64)
+    }
+
+    /// The first document that begins after this token.
+    pub fn document_after(&self, token: u64) -> u64 {
+        let mut range = 0..self.documents();
+        while range.start < range.end {
+            let middle = range.start + (range.end - range.start) / 2;
+            if self.document_start(middle) <= token { range.start = middle + 1 } else { range.end = middle }
+        }
+        range.start
+    }
+
+    /// Sizes of all sequences.
+    pub fn sizes(&self) -> Vec<u32> {
+        // Checked when the index was opened: no size is above i32.
+        (0..self.sequences()).map(|i| self.size(i) as u32).collect()
+    }
+}
+
+/// An error about a byte of an index.
+fn damaged(name: &str, offset: usize, what: impl Into<String>) -> Error {
+    Error::Format { shard: name.to_owned(), offset: offset as u64, what: what.into() }
+}
+
+fn dtype_of(code: u64, name: &str, offset: usize) -> Result<Dtype> {
+    element::of_code(code)
+        .ok_or_else(|| damaged(name, offset, format!("element type {code}; there are 1 (u8) to 8 (u16)")))
+}

@@ -1,0 +1,94 @@
+//! All that is `unsafe` here: mapping files, entering AVX2 code, and telling the CPU what comes next.
+#![allow(unsafe_code)]
+
+use memmap2::{Advice, Mmap};
+use std::fs::File;
+
+/// Maps a whole file for reading. The caller documents what happens when others cut the file short (SIGBUS).
+pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is only read, and only as bytes, for which every content is valid. That others change the file
+    // meanwhile can tear values, never types; that they cut it short is the documented risk of reading by map.
+    unsafe { Mmap::map(file) }
+}
+
+/// Says that a map will be read at places all over it: reading ahead would only waste memory.
+pub(crate) fn expect_random(map: &Mmap) {
+    // A hint: when it is refused nothing is lost.
+    let _ = map.advise(Advice::Random);
+}
+
+/// Says that a map will be read from front to back.
+pub(crate) fn expect_sequential(map: &Mmap) {
+    let _ = map.advise(Advice::Sequential);
+}
+
+/// Calls a function compiled for AVX2 where the CPU has it; gives whether it did.
+macro_rules! with_avx2 {
+    ($name:ident ( $($arg:expr),* )) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the CPU was just asked, and has AVX2.
+                Some(unsafe { $name($($arg),*) })
+            } else {
+                None
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        None
+    }};
+}
+
+use crate::element;
+use infeed_core::Dtype;
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn convert_avx2(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
+    element::convert_here(from, to, src, dst);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn largest_avx2(from: Dtype, src: &[u8]) -> u64 {
+    element::largest_here(from, src)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn holds_avx2(from: Dtype, src: &[u8], token: u64) -> bool {
+    element::holds_here(from, src, token)
+}
+
+/// [`element::convert_here`] with the widest registers there are.
+pub(crate) fn convert(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
+    if with_avx2!(convert_avx2(from, to, src, dst)).is_none() {
+        element::convert_here(from, to, src, dst);
+    }
+}
+
+/// [`element::largest_here`] with the widest registers there are.
+pub(crate) fn largest(from: Dtype, src: &[u8]) -> u64 {
+    with_avx2!(largest_avx2(from, src)).unwrap_or_else(|| element::largest_here(from, src))
+}
+
+/// [`element::holds_here`] with the widest registers there are.
+pub(crate) fn holds(from: Dtype, src: &[u8], token: u64) -> bool {
+    with_avx2!(holds_avx2(from, src, token)).unwrap_or_else(|| element::holds_here(from, src, token))
+}
+
+/// Brings the first lines of `bytes` towards the cache while something else is done.
+pub(crate) fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64).take(LINES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing, whatever the address, and this one points into `bytes`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+/// Lines of 64 bytes that [`prefetch`] asks for: a window of 2,048 tokens of two bytes.
+#[cfg(target_arch = "x86_64")]
+const LINES: usize = 65;

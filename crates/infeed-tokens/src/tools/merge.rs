@@ -1,0 +1,60 @@
+//! Many corpora into one.
+
+use super::{copy, wider};
+use crate::{Drift, Read, TokenFile, TokenWriter};
+use infeed_core::{Dtype, Error, Result};
+use serde::Serialize;
+
+/// What was merged.
+#[derive(Debug, Clone, Serialize)]
+pub struct Merged {
+    /// The prefix that was written.
+    pub prefix: String,
+    /// Element type that was written.
+    pub dtype: Dtype,
+    /// Documents.
+    pub documents: u64,
+    /// Tokens.
+    pub tokens: u64,
+}
+
+/// Writes all documents of some corpora, in order, as one. Elements get the narrowest type that holds those of all;
+/// `dtype` asks for a certain one, which must hold them too.
+pub fn merge(
+    prefixes: &[String],
+    out: &str,
+    raw: Option<Dtype>,
+    dtype: Option<Dtype>,
+    drift: Drift,
+) -> Result<Merged> {
+    let mut files = Vec::with_capacity(prefixes.len());
+    for prefix in prefixes {
+        let file = TokenFile::open(prefix, raw, Read::Map, drift)?;
+        file.need_tokens()?;
+        if crate::prefix_of(out) == file.name() {
+            return Err(Error::argument(format!("`{out}` is one of the corpora to merge")));
+        }
+        files.push(file);
+    }
+    let Some(first) = files.first() else {
+        return Err(Error::argument("there is nothing to merge"));
+    };
+    let mut needed = wider(first.dtype(), first.dtype());
+    for file in &files {
+        needed = needed.and_then(|needed| wider(needed, file.dtype()));
+    }
+    let types = || files.iter().map(|file| file.dtype().name()).collect::<Vec<_>>().join(", ");
+    let Some(needed) = needed else {
+        return Err(Error::argument(format!("no type of an index holds the tokens of all: {}", types())));
+    };
+    let dtype = dtype.unwrap_or(needed);
+    if wider(dtype, needed) != Some(dtype) {
+        return Err(Error::argument(format!("{dtype} does not hold the tokens of all: {}", types())));
+    }
+    let mut writer = TokenWriter::create(out, dtype)?;
+    for file in &files {
+        copy(file, 0..file.index().map_or(1, |index| index.documents()), dtype, &mut writer)?;
+    }
+    let (documents, tokens) = writer.finish()?;
+    Ok(Merged { prefix: crate::prefix_of(out).to_owned(), dtype, documents, tokens })
+}

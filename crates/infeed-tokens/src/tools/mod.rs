@@ -1,0 +1,65 @@
+//! What one does with token corpora besides reading them.
+
+mod info;
+mod merge;
+mod split;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use info::{Info, info};
+pub use merge::{Merged, merge};
+pub use split::{Shares, split};
+pub use verify::{Verified, verify};
+
+use crate::{TokenFile, TokenWriter, element, sys};
+use infeed_core::{Dtype, Result};
+use std::ops::Range;
+
+/// Adds documents of a file to a writer, sequence by sequence, with elements of the writer's type.
+fn copy(file: &TokenFile, documents: Range<u64>, dtype: Dtype, out: &mut TokenWriter) -> Result<()> {
+    let from = file.dtype();
+    let (mut scratch, mut wide) = (Vec::new(), Vec::new());
+    file.data().expect_sequential();
+    let mut add = |byte: u64, tokens: u64, out: &mut TokenWriter| {
+        let bytes = file.data().get(byte, tokens as usize * from.size(), &mut scratch)?;
+        if from == dtype {
+            return out.add_bytes(bytes);
+        }
+        wide.resize(tokens as usize * dtype.size(), 0);
+        sys::convert(from, dtype.size(), bytes, &mut wide);
+        // `convert` writes native numbers, and files have little-endian ones.
+        if cfg!(target_endian = "big") {
+            wide.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+        }
+        out.add_bytes(&wide)
+    };
+    match file.index() {
+        Some(index) => {
+            for document in documents {
+                for sequence in index.document(document) {
+                    add(index.byte(sequence), index.size(sequence), out)?;
+                }
+                out.end_document();
+            }
+        }
+        None => {
+            let mut runs = Vec::new();
+            file.runs(0, 0..file.tokens(), &mut runs);
+            for run in runs {
+                add(run.byte, run.tokens, out)?;
+            }
+            out.end_document();
+        }
+    }
+    Ok(())
+}
+
+/// The narrowest type of an index that has all numbers of two types.
+fn wider(a: Dtype, b: Dtype) -> Option<Dtype> {
+    let fits = |d: &Dtype| {
+        let (least, most) = element::range(*d);
+        [a, b].iter().all(|x| element::range(*x).0 >= least && element::range(*x).1 <= most)
+    };
+    [Dtype::U8, Dtype::I8, Dtype::U16, Dtype::I16, Dtype::I32, Dtype::I64].into_iter().find(fits)
+}
