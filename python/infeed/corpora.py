@@ -133,8 +133,9 @@ def _listed(path: str | os.PathLike[str]) -> list[Listed]:
         out.append(Listed(weight, words[1], words[2] if len(words) == 3 else "default"))
     if not out:
         raise ValueError(f"{name!r} lists no file; a line has `weight prefix corpus`")
-    if not sum(line.weight for line in out) > 0:
-        raise ValueError(f"the weights in {name!r} add up to nothing")
+    total = sum(line.weight for line in out)
+    if not 0 < total < math.inf:
+        raise ValueError(f"the weights in {name!r} add up to {total}")
     return out
 
 

@@ -60,13 +60,7 @@ pub(crate) enum Data {
 impl Data {
     pub(crate) fn open(path: &str, read: Read) -> Result<Data> {
         match read {
-            Read::Map => {
-                let held = Held::open(path, read)?;
-                if let Held::Mapped(map) = &held {
-                    sys::expect_random(map);
-                }
-                Ok(Data::Held(held))
-            }
+            Read::Map => Ok(Data::Held(Held::open(path, read)?)),
             Read::Pread => {
                 let (file, len) = open(path)?;
                 Ok(Data::File { file, len, path: path.to_owned() })

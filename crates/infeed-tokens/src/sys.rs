@@ -11,14 +11,9 @@ pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// Says that a map will be read at places all over it: reading ahead would only waste memory.
-pub(crate) fn expect_random(map: &Mmap) {
-    // A hint: when it is refused nothing is lost.
-    let _ = map.advise(Advice::Random);
-}
-
 /// Says that a map will be read from front to back.
 pub(crate) fn expect_sequential(map: &Mmap) {
+    // A hint: when it is refused nothing is lost.
     let _ = map.advise(Advice::Sequential);
 }
 

@@ -24,7 +24,7 @@ fn info_tells_what_corpora_hold() {
     assert_eq!((&one["shortest"], &one["median"], &one["longest"]), (&1.into(), &2.into(), &3.into()));
     assert_eq!(
         (&one["dtype"], &one["kind"], &one["drifts"]),
-        (&"u16".into(), &"mmidx".into(), &false.into())
+        (&"u16".into(), &"mmididx".into(), &false.into())
     );
     let shown = text(&["tokens", "info", &a]);
     assert!(shown.contains("documents") && shown.contains(&a), "{shown}");

@@ -6,7 +6,7 @@ mod rows;
 mod tests;
 
 use crate::{
-    Options, Sampling, TokenFile, element,
+    Options, TokenFile, element,
     fields::{self, Field},
     file::Run,
     gpt::Samples,
@@ -275,16 +275,15 @@ impl Source for TokenSource {
 
     fn describe(&self) -> String {
         let tokens: u64 = self.begins.last().copied().unwrap_or(0);
-        let how = match (&self.rows, self.options.sampling) {
-            (Rows::Windows { stride }, _) if *stride == self.options.length as u64 => "windows".to_owned(),
-            (Rows::Windows { stride }, _) => format!("windows, {stride} tokens apart"),
-            (Rows::Gpt(_), Sampling::Megatron | Sampling::Windows) => {
-                format!("GPT samples with seed {}", self.options.seed)
-            }
+        let length = self.options.length;
+        let how = match &self.rows {
+            Rows::Windows { stride } if *stride == length as u64 => format!("windows of {length}"),
+            Rows::Windows { stride } => format!("windows of {length}, {stride} tokens apart"),
+            Rows::Gpt(_) => format!("GPT samples of {length} with seed {}", self.options.seed),
         };
         let files =
             if self.files.len() == 1 { "1 file".to_owned() } else { format!("{} files", self.files.len()) };
-        format!("tokens: {files}, {tokens} tokens, {how} of {}", self.options.length)
+        format!("tokens: {files}, {tokens} tokens, {how}")
     }
 
     fn damage(&self) -> Vec<String> {

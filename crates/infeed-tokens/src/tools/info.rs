@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Info {
     /// The prefix.
     pub prefix: String,
-    /// `mmidx`, `tntidx` or `raw`.
+    /// `mmididx`, `tntidx` or `raw`.
     pub kind: &'static str,
     /// Element type.
     pub dtype: Dtype,
@@ -51,7 +51,7 @@ pub fn info(prefix: &str, raw: Option<Dtype>) -> Result<Info> {
     let surplus = index.and_then(|index| index.surplus());
     Ok(Info {
         prefix: file.name().to_owned(),
-        kind: index.map_or("raw", |index| if index.is_legacy() { "tntidx" } else { "mmidx" }),
+        kind: index.map_or("raw", |index| if index.is_legacy() { "tntidx" } else { "mmididx" }),
         dtype: file.dtype(),
         documents: lengths.len() as u64,
         sequences: index.map_or(1, |index| index.sequences()),

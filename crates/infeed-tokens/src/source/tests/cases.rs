@@ -156,3 +156,15 @@ fn wrong_arguments_are_refused() {
     assert_eq!(source.weight(0, &[]), 6);
     assert_eq!(Drift::default(), Drift::Error);
 }
+
+#[test]
+fn a_file_that_became_shorter_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = corpus(dir.path(), "x", Dtype::U16, &[vec![1; 5000]]);
+    let source = open(std::slice::from_ref(&prefix), json!({"length": 1000, "read": "pread"})).unwrap();
+    let names = [Arc::from("tokens")];
+    std::fs::File::options().write(true).open(format!("{prefix}.bin")).unwrap().set_len(4000).unwrap();
+    assert!(source.fetch(&[0], &names).is_ok());
+    let error = source.fetch(&[4], &names).unwrap_err().to_string();
+    assert!(error.contains("cannot read") && error.contains("x.bin"), "{error}");
+}
