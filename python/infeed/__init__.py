@@ -24,6 +24,7 @@ from .generate import Generated, generate
 from .loader import Ledger, Loader, Stats
 from .memory import arrays, wrap
 from .pipeline import Pipeline
+from .records import csv, jsonl, lmdb, mds, text, tfrecord
 from .reports import Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
 from .world import World, world
@@ -50,16 +51,28 @@ __all__ = [
     "arrays",
     "blend",
     "concat",
+<<<<<<< ours
     "file_list",
+=======
+    "csv",
+>>>>>>> theirs
     "files",
     "folder",
     "generate",
     "interleave",
+    "jsonl",
+    "lmdb",
     "manifest",
+    "mds",
     "open",
     "stream",
     "tar",
+<<<<<<< ours
     "tokens",
+=======
+    "text",
+    "tfrecord",
+>>>>>>> theirs
     "transforms",
     "usable_cpus",
     "world",

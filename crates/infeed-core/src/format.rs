@@ -1,6 +1,6 @@
 //! How a shard is cut into rows.
 
-use crate::{FieldSpec, Record, Result, Shard, Shards, Store, Sums};
+use crate::{Error, FieldSpec, Record, Result, Shard, Shards, Store, Sums};
 use bytes::Bytes;
 use std::{fmt::Debug, ops::Range, sync::Arc};
 
@@ -36,6 +36,11 @@ pub trait Indices: Debug + Send + Sync {
 
     /// What was stepped over, with the shard it lies in.
     fn damage(&self) -> Vec<(usize, String)>;
+
+    /// Whether [`Index::fill`] of every shard can write this field.
+    fn fills(&self, _field: &str) -> bool {
+        false
+    }
 }
 
 /// The rows of one shard. *Which bytes* ([`Index::ranges`]) is apart from *bytes to records* ([`Index::cut`]), so
@@ -63,4 +68,22 @@ pub trait Index: Debug + Send + Sync {
 
     /// Makes records of the bytes of [`Index::ranges`]. A field that a row does not have is [`crate::Value::Missing`].
     fn cut(&self, rows: &[u64], fields: &[Arc<str>], bytes: Vec<Bytes>) -> Result<Vec<Record>>;
+
+    /// Whether [`Index::fill`] can write this field.
+    fn fills(&self, _field: &str) -> bool {
+        false
+    }
+
+    /// As [`Index::cut`], but straight to where batches have the rows: that of `rows[i]` goes to place `places[i]` of each
+    /// of `out`, which are parallel to `fields`.
+    fn fill(
+        &self,
+        _rows: &[u64],
+        _places: &[usize],
+        _fields: &[Arc<str>],
+        _bytes: Vec<Bytes>,
+        _out: &mut [&mut [u8]],
+    ) -> Result<()> {
+        Err(Error::Internal { what: "this format cannot fill batches".to_owned() })
+    }
 }

@@ -153,6 +153,26 @@ impl Args {
         self.get(name).as_str().ok_or_else(|| self.error(name, "must be text"))
     }
 
+    /// A text or a list of texts.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>> {
+        let bad = || self.error(name, "must be a list of texts");
+        let one = |x: &Json| x.as_str().map(str::to_owned).ok_or_else(bad);
+        match self.get(name) {
+            Json::Array(items) => items.iter().map(one).collect(),
+            x => Ok(vec![one(x)?]),
+        }
+    }
+
+    /// Names with a text each, as a dict has them; nothing for anything but a dict.
+    pub fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>> {
+        let Json::Object(items) = self.get(name) else { return Ok(None) };
+        let one = |(key, x): (&String, &Json)| {
+            let text = x.as_str().ok_or_else(|| self.error(name, "must have a text for every name"))?;
+            Ok((key.clone(), text.to_owned()))
+        };
+        items.iter().map(one).collect::<Result<_>>().map(Some)
+    }
+
     /// A number or a list of numbers.
     pub fn floats(&self, name: &str) -> Result<Vec<f64>> {
         let bad = || self.error(name, "must be a number or a list of numbers");

@@ -79,6 +79,6 @@ pub struct Passing {
     pub shard: Arc<str>,
     /// Its name.
     pub key: String,
-    /// The fields that were asked for.
-    pub record: Record,
+    /// The fields that were asked for, or what is wrong with this row: the next one may be sound.
+    pub record: Result<Record>,
 }

@@ -7,14 +7,18 @@ use crate::{
     read::StoreSource,
     recipe::SourceRecipe,
     store::{Found, LocalStore, find},
-    stream::{Opening, TarStream},
+    stream::{Opening, RowStream, TarStream},
 };
 use infeed_core::{Error, Result, Shard, Shards, Source, Store, registry};
 use infeed_tokens::TokenSource;
 use std::sync::Arc;
 
 /// The names that `format` may have besides those of [`format::ENTRIES`].
+<<<<<<< ours
 const WHOLE_FILES: [&str; 4] = ["folder", "files", "manifest", "tokens"];
+=======
+const WHOLE_FILES: [&str; 4] = ["mds", "folder", "files", "manifest"];
+>>>>>>> theirs
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
@@ -31,7 +35,8 @@ pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
 pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     let is_stream = |path: &String| path == "-" || path.starts_with("pipe:");
     if recipe.paths.iter().any(is_stream) {
-        return stream(recipe, recipe.paths.iter().map(|path| Opening::parse(path)).collect());
+        let format = if recipe.format == "auto" { "tar" } else { &recipe.format };
+        return stream(recipe, format, recipe.paths.iter().map(|path| Opening::parse(path)).collect());
     }
     if recipe.format == "tokens" {
         let source = TokenSource::open(&token_paths(&recipe.paths)?, &recipe.args)?;
@@ -60,31 +65,35 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
         "folder" => Detected::Folder,
         "files" => Detected::Files,
         "manifest" => Detected::Manifest(names.first().cloned().unwrap_or_default()),
+        "mds" => Detected::Mds(folder.clone().or(names.first().cloned()).unwrap_or_default()),
         name => {
             let format = format::ENTRIES
                 .iter()
                 .find(|e| e.name == name)
                 .map(|e| e.name)
                 .ok_or_else(|| unknown(name))?;
-            let suffix = format!(".{format}");
-            let names = if folder.is_some() {
-                names.into_iter().filter(|n| n.ends_with(&suffix)).collect()
+            let names: Vec<String> = if folder.is_some() {
+                names.into_iter().filter(|n| format::belongs(n, format)).collect()
             } else {
                 names
             };
             if names.iter().any(|n| format::is_packed(n)) {
-                return stream(recipe, names.into_iter().map(Opening::File).collect());
+                return stream(recipe, format, names.into_iter().map(Opening::File).collect());
             }
             return shards(store, format, &names, recipe).map(Opened::Rows);
         }
     };
-    if !matches!(what, Detected::Shards { .. } | Detected::Stream { .. })
+    if matches!(what, Detected::Folder | Detected::Files | Detected::Manifest(_))
         && let Some(wrong) = recipe.args.keys().next()
     {
         return Err(Error::argument(format!("image files take no argument `{wrong}`")));
     }
     let found: Arc<dyn Source> = match what {
-        Detected::Stream { names } => return stream(recipe, names.into_iter().map(Opening::File).collect()),
+        Detected::Stream { format, names } => {
+            return stream(recipe, format, names.into_iter().map(Opening::File).collect());
+        }
+        Detected::Table { format, .. } => return Err(unknown(format)),
+        Detected::Mds(path) => format::open_mds(&path, &recipe.args)?,
         Detected::Shards { format, names } => shards(store, format, &names, recipe)?,
         Detected::Files => Arc::new(FolderSource::files(store, &names)?),
         Detected::Manifest(name) => Arc::new(FolderSource::manifest(store, &name)?),
@@ -96,6 +105,7 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     Ok(Opened::Rows(found))
 }
 
+<<<<<<< ours
 /// Corpora are called by prefixes, which are no files: `x` of `x.idx` and `x.bin`.
 fn token_paths(paths: &[String]) -> Result<Vec<String>> {
     let mut out = Vec::new();
@@ -111,6 +121,17 @@ fn token_paths(paths: &[String]) -> Result<Vec<String>> {
 fn stream(recipe: &SourceRecipe, parts: Vec<Opening>) -> Result<Opened> {
     if !matches!(recipe.format.as_str(), "auto" | "tar") {
         return Err(Error::argument(format!("only tars can be read as a stream, not `{}`", recipe.format)));
+=======
+/// Shards that are read from front to back.
+fn stream(recipe: &SourceRecipe, format: &str, parts: Vec<Opening>) -> Result<Opened> {
+    if let Some(entry) = format::LAYOUTS.iter().find(|entry| entry.name == format) {
+        return Ok(Opened::Stream(Arc::new(RowStream::open(entry.make(&recipe.args)?.into(), parts)?)));
+    }
+    if format != "tar" {
+        let known: Vec<&str> = format::LAYOUTS.iter().map(|entry| entry.name).collect();
+        let known = known.join(", ");
+        return Err(Error::argument(format!("`{format}` cannot be read as a stream; tar, {known} can")));
+>>>>>>> theirs
     }
     if recipe.args.get("lenient").is_some_and(|lenient| lenient == true) {
         return Err(Error::argument(

@@ -12,6 +12,7 @@ pub fn json(kind: &str) -> Result<Value> {
     match kind {
         "formats" => {
             let mut rows = table(format::ENTRIES);
+            rows.extend(table(&[format::MDS]));
             rows.push(json!({"name": "folder", "about": "image folder: class sub-folders as torchvision's ImageFolder reads them, or images without classes", "params": []}));
             rows.push(json!({"name": "files", "about": "image files one by one", "params": []}));
             rows.push(json!({"name": "manifest", "about": "a text file with a path and a label on each line", "params": []}));

@@ -58,19 +58,12 @@ impl Source for Beginning {
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
-        let pick = |row: &Passing| Record {
-            fields: fields
-                .iter()
-                .map(|f| {
-                    self.spec
-                        .position(f)
-                        .and_then(|at| row.record.fields.get(at))
-                        .cloned()
-                        .unwrap_or_default()
-                })
-                .collect(),
+        let pick = |row: &Passing| {
+            let record = row.record.as_ref().map_err(Clone::clone)?;
+            let value = |f: &Arc<str>| self.spec.position(f).and_then(|at| record.fields.get(at)).cloned();
+            Ok(Record { fields: fields.iter().map(|f| value(f).unwrap_or_default()).collect() })
         };
-        Ok(rows.iter().filter_map(|row| self.row(*row)).map(pick).collect())
+        rows.iter().filter_map(|row| self.row(*row)).map(pick).collect()
     }
 
     fn describe(&self) -> String {

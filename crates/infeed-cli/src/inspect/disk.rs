@@ -25,7 +25,9 @@ pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
     };
     Ok(match detect(&store, folder.as_deref(), &names)? {
         Detected::Shards { format, .. } => format,
-        Detected::Stream { .. } => "tar, as a stream",
+        Detected::Stream { format, .. } => return Ok(format!("{format}, as a stream")),
+        Detected::Table { format, .. } => format,
+        Detected::Mds(_) => "mds",
         Detected::Folder => "folder",
         Detected::Files => "files",
         Detected::Manifest(_) => "manifest",

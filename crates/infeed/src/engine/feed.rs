@@ -10,7 +10,11 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
+<<<<<<< ours
 use infeed_core::{Begin, Cursor, Error, Flow, Passing, Record, Result};
+=======
+use infeed_core::{At, Cursor, Error, Flow, Passing, Record, Result};
+>>>>>>> theirs
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -240,7 +244,13 @@ fn flight(number: u64, epoch: u64, items: Vec<Item>) -> Flight {
     let names = items.iter().map(|(_, p)| (Arc::clone(&p.shard), p.key.clone())).collect();
     let mut ready: VecDeque<Ready> = VecDeque::new();
     for (place, (row, passing)) in items.into_iter().enumerate() {
-        let record: Result<Record> = Ok(passing.record);
+        let at = || At {
+            shard: passing.shard.to_string(),
+            row: Some(row),
+            key: Some(passing.key.clone()),
+            field: None,
+        };
+        let record: Result<Record> = passing.record.map_err(|e| e.at(at()));
         match ready.back_mut() {
             Some(piece) if piece.records.len() < PIECE_ROWS => {
                 piece.piece.places.push(place);

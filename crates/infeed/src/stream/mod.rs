@@ -8,10 +8,11 @@
 //! A compressed tar has no place to jump to, and neither has the output of a command. [`TarStream`] reads such parts
 //! one after the other, on a thread of its own, and keeps some rows ready ([`TarStream::open`] says how many), so
 //! that decompressing and decoding overlap. The rows are those that the format `tar` finds in the same bytes.
-//! [`Wrapped`] makes a stream of any iterator.
+//! [`RowStream`] does the same for JSON lines, CSV, text and TFRecord. [`Wrapped`] makes a stream of any iterator.
 //!
 //! Nothing ends quietly: data that is cut off or damaged, and a command that fails, are errors that name the part and
-//! the byte. What memory a hostile file can take is bounded: one field of a row has at most 2 GiB, a row 4 GiB,
+//! the byte. What memory a hostile file can take is bounded: one field of a tar's row has at most 2 GiB, a row 4 GiB, a row of
+//! another format what `max_row` says,
 //! the dictionary of an xz file 512 MiB, the window of a zstd file 128 MiB; the rest flows through buffers of fixed
 //! size.
 
@@ -21,6 +22,7 @@ mod input;
 mod open;
 mod part;
 mod pipe;
+mod rows;
 mod sequence;
 mod sys;
 mod tar;
@@ -28,6 +30,7 @@ mod wrapped;
 
 pub use open::TarStream;
 pub use part::Opening;
+pub use rows::RowStream;
 pub use wrapped::{Items, Wrapped};
 
 #[cfg(test)]

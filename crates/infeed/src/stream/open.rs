@@ -119,7 +119,7 @@ impl Flow for TarFlow {
             found.map_or(Value::Missing, |(_, bytes)| Value::Bytes(bytes.clone()))
         };
         let record = Record { fields: fields.iter().map(value).collect() };
-        Ok(Some(Passing { shard, key: row.key, record }))
+        Ok(Some(Passing { shard, key: row.key, record: Ok(record) }))
     }
 
     fn skip(&mut self, rows: u64) -> Result<u64> {

@@ -68,7 +68,7 @@ impl Opening {
         Ok(Rows::new(shard, reader, packing, pool))
     }
 
-    fn bytes(&self, stop: &Stop) -> Result<Box<dyn Read + Send>> {
+    pub(super) fn bytes(&self, stop: &Stop) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             Opening::Pipe(command) => {
                 let pipe =

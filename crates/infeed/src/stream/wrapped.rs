@@ -136,7 +136,7 @@ impl Flow for WrappedFlow {
                 }
             });
         }
-        Ok(Some(Passing { shard: Arc::clone(&self.name), key, record: Record { fields: values } }))
+        Ok(Some(Passing { shard: Arc::clone(&self.name), key, record: Ok(Record { fields: values }) }))
     }
 }
 

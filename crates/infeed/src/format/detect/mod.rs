@@ -1,11 +1,20 @@
 //! What a user's files are.
 
+mod names;
+
 use super::folder::{is_image, is_manifest};
 use infeed_core::{Error, Result, Store, StoreExt};
+use infeed_records::{lmdb, tfrecord};
+use names::{ends, format_of, is_tokens};
 use std::collections::BTreeMap;
+
+pub use names::{belongs, is_packed};
 
 /// Bytes of a file that are looked at.
 const LOOK: u64 = 4096;
+
+/// Formats whose files are tables: they are read column by column.
+const TABLES: [&str; 4] = ["parquet", "arrow", "avro", "sqlite"];
 
 /// What files turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +26,22 @@ pub enum Detected {
         /// The shards, without other files that lay beside them.
         names: Vec<String>,
     },
-    /// Compressed tars, maybe with others among them: read from front to back.
+    /// Compressed shards, maybe with others among them: read from front to back.
     Stream {
+        /// The format's name.
+        format: &'static str,
         /// The files.
         names: Vec<String>,
     },
+    /// Tables: Parquet, Arrow, Avro, SQLite.
+    Table {
+        /// The format's name.
+        format: &'static str,
+        /// The files.
+        names: Vec<String>,
+    },
+    /// The index of an MDS data set, for [`open_mds`](super::open_mds).
+    Mds(String),
     /// A folder of images, for [`FolderSource::open`](super::FolderSource::open).
     Folder,
     /// Images one by one, for [`FolderSource::files`](super::FolderSource::files).
@@ -34,46 +54,122 @@ pub enum Detected {
 /// names are everything below that folder, and whatever is not data (a README, a licence) is passed over.
 pub fn detect(store: &dyn Store, folder: Option<&str>, names: &[String]) -> Result<Detected> {
     let files: Vec<&String> = names.iter().filter(|name| !name.ends_with('/')).collect();
-    let tars: Vec<String> = files.iter().filter(|n| ends(n, ".tar")).map(|&n| n.clone()).collect();
-    let images = files.iter().filter(|n| is_image(n)).count();
-    if folder.is_some() && !tars.is_empty() && tars.len() >= images {
-        return Ok(Detected::Shards { format: "tar", names: tars });
+    match folder {
+        Some(folder) => in_folder(store, folder, &files),
+        None => of_files(store, &files),
     }
-    if folder.is_some() && images > 0 {
+}
+
+/// What lies in a folder.
+fn in_folder(store: &dyn Store, folder: &str, files: &[&String]) -> Result<Detected> {
+    let tars: Vec<&String> = files.iter().filter(|n| ends(n, ".tar")).copied().collect();
+    let images = files.iter().filter(|n| is_image(n)).count();
+    if !tars.is_empty() && tars.len() >= images {
+        return Ok(of_format("tar", tars));
+    }
+    if images > 0 {
         return Ok(Detected::Folder);
     }
-    if files.iter().any(|n| is_packed(n)) {
-        let streams: Vec<String> =
-            files.iter().filter(|n| is_packed(n) || ends(n, ".tar")).map(|&n| n.clone()).collect();
-        if folder.is_none() && streams.len() < files.len() {
-            return Err(unknown(folder, &files));
+    let top = format!("{}/", folder.trim_end_matches('/'));
+    if let Some(index) = files.iter().find(|n| ***n == *format!("{top}index.json"))
+        && is_mds(store, index)?
+    {
+        return Ok(Detected::Mds((*index).clone()));
+    }
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for name in files {
+        *counts.entry(format_of(name).unwrap_or_default()).or_default() += 1;
+    }
+    // Texts and bare JSON beside other data tell about it.
+    let documents = files.iter().filter(|n| ends(n, ".json")).count();
+    let data = counts.iter().filter(|(format, _)| !matches!(**format, "" | "text"));
+    let lines_only =
+        |format: &str, count: usize| if format == "jsonl" { count - documents.min(count) } else { count };
+    let best = data.map(|(format, count)| (lines_only(format, *count), *count, *format)).max();
+    match best {
+        Some((_, _, format)) => {
+            let mine = |n: &&&String| format_of(n) == Some(format);
+            let lines: Vec<&String> =
+                files.iter().filter(mine).filter(|n| !ends(n, ".json")).copied().collect();
+            let all = || files.iter().filter(mine).copied().collect();
+            Ok(of_format(format, if lines.is_empty() { all() } else { lines }))
         }
-        return Ok(Detected::Stream { names: streams });
+        None if counts.contains_key("text") => {
+            Ok(of_format("text", files.iter().filter(|n| format_of(n) == Some("text")).copied().collect()))
+        }
+        None => Err(unknown(Some(folder), files)),
     }
-    if folder.is_some() || files.is_empty() {
-        return Err(unknown(folder, &files));
+}
+
+/// What files are that were named one by one.
+fn of_files(store: &dyn Store, files: &[&String]) -> Result<Detected> {
+    if files.is_empty() {
+        return Err(unknown(None, files));
     }
-    if tars.len() == files.len() {
-        return Ok(Detected::Shards { format: "tar", names: tars });
-    }
-    if images == files.len() {
+    if files.iter().all(|n| is_image(n)) {
         return Ok(Detected::Files);
     }
-    if let [only] = files.as_slice() {
-        let start = start(store, only)?;
-        if [".txt", ".csv", ".tsv"].iter().any(|e| ends(only, e))
-            && is_manifest(&String::from_utf8_lossy(&start))
-        {
+    if let [only] = files {
+        let listed = [".txt", ".csv", ".tsv"].iter().any(|e| ends(only, e));
+        if listed && is_manifest(&String::from_utf8_lossy(&start(store, only)?)) {
             return Ok(Detected::Manifest((*only).clone()));
         }
-    }
-    // A name that says nothing: only then is every file opened, and only its first bytes are read.
-    for name in files.iter().filter(|n| !ends(n, ".tar")) {
-        if start(store, name)?.get(257..262) != Some(b"ustar") {
-            return Err(unknown(folder, &files));
+        if (only.ends_with("/index.json") || ***only == *"index.json") && is_mds(store, only)? {
+            return Ok(Detected::Mds((*only).clone()));
         }
     }
-    Ok(Detected::Shards { format: "tar", names: files.into_iter().cloned().collect() })
+    let mut found = None;
+    for name in files {
+        // A name that says nothing: only then is the file opened, and only its first bytes are read.
+        let format = match format_of(name) {
+            Some(format) => Some(format),
+            None => sniff(&start(store, name)?),
+        };
+        match (format, found) {
+            (Some(format), None) => found = Some(format),
+            (Some(format), Some(before)) if format == before => {}
+            _ => return Err(unknown(None, files)),
+        }
+    }
+    found.map(|format| of_format(format, files.to_vec())).ok_or_else(|| unknown(None, files))
+}
+
+fn of_format(format: &'static str, files: Vec<&String>) -> Detected {
+    let names: Vec<String> = files.into_iter().cloned().collect();
+    if TABLES.contains(&format) {
+        Detected::Table { format, names }
+    } else if names.iter().any(|n| is_packed(n)) {
+        Detected::Stream { format, names }
+    } else {
+        Detected::Shards { format, names }
+    }
+}
+
+/// The format of a file by its first bytes.
+fn sniff(start: &[u8]) -> Option<&'static str> {
+    if start.get(257..262) == Some(b"ustar") {
+        Some("tar")
+    } else if start.starts_with(b"PAR1") {
+        Some("parquet")
+    } else if start.starts_with(b"ARROW1") {
+        Some("arrow")
+    } else if start.starts_with(b"Obj\x01") {
+        Some("avro")
+    } else if start.starts_with(b"SQLite format 3\0") {
+        Some("sqlite")
+    } else if tfrecord::length(start).is_some() {
+        Some("tfrecord")
+    } else if lmdb::meta(start).is_some() {
+        Some("lmdb")
+    } else {
+        None
+    }
+}
+
+/// Whether an `index.json` is that of MDS shards: many data sets have a file of that name.
+fn is_mds(store: &dyn Store, name: &str) -> Result<bool> {
+    let start = start(store, name)?;
+    Ok(String::from_utf8_lossy(&start).contains("\"column_encodings\""))
 }
 
 /// The first bytes of a file.
@@ -82,18 +178,14 @@ fn start(store: &dyn Store, name: &str) -> Result<infeed_core::Bytes> {
     store.read_one(&shard, 0..shard.size.min(LOOK))
 }
 
-fn ends(name: &str, extension: &str) -> bool {
-    name.len() > extension.len()
-        && name.as_bytes()[name.len() - extension.len()..].eq_ignore_ascii_case(extension.as_bytes())
-}
-
-/// Whether a name is that of a compressed tar.
-pub fn is_packed(name: &str) -> bool {
-    [".tar.gz", ".tgz", ".tar.zst", ".tar.bz2", ".tar.xz", ".tar.lz4"].iter().any(|e| ends(name, e))
-}
-
 /// Says what was looked at and what is known.
 fn unknown(folder: Option<&str>, files: &[&String]) -> Error {
+    if let Some(tokens) = files.iter().find(|n| is_tokens(n)) {
+        return Error::argument(format!(
+            "`{tokens}` looks like a file of tokens, which does not say how long a sample is: \
+             infeed.tokens(path, length=...) reads it"
+        ));
+    }
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for name in files {
         let base = name.rsplit('/').next().unwrap_or(name);
@@ -108,6 +200,8 @@ fn unknown(folder: Option<&str>, files: &[&String]) -> Error {
     let seen = if seen.is_empty() { "no files".to_owned() } else { seen.join(", ") };
     Error::argument(format!(
         "cannot tell the format of the data{place} ({seen}{first}). Known are: tar (WebDataset `.tar` shards), \
+         JSON lines (`.jsonl`), CSV (`.csv`, `.tsv`), text (`.txt`), TFRecord (`.tfrecord`), each also compressed \
+         (`.gz`, `.zst`, `.bz2`, `.xz`, `.lz4`), MDS (`index.json`), LMDB (`data.mdb`), Parquet, Arrow, Avro, SQLite, \
          a folder of images (`root/class/image.jpg` or `root/image.jpg`), image files, \
          and a manifest (`.txt`, `.csv` or `.tsv` with a path and a label in each line)"
     ))

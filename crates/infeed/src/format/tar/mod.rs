@@ -29,6 +29,7 @@ mod window;
 
 pub use index::TarIndex;
 pub use saved::IndexCache;
+pub(in crate::format) use saved::file::hash;
 pub use set::TarSet;
 
 use infeed_core::{Args, Entry, Format, Index, Indices, Param, Result, Shard, Shards, Store};

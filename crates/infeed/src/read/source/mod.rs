@@ -173,6 +173,19 @@ impl Source for StoreSource {
         Ok(Some((0..self.rows()).map(|row| self.weight(row, &fields) as i64).collect()))
     }
 
+    fn fills(&self, field: &str) -> bool {
+        self.indices.fills(field)
+    }
+
+    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
+        self.by_shard(rows, |number, places, rows| {
+            let shard = self.shard(number)?;
+            let plan = coalesce(&self.ask(number, |index| index.ranges(rows, fields))?, self.limits);
+            let read = plan.cut(&self.store.read(&shard, &plan.reads)?)?;
+            self.ask(number, |index| index.fill(rows, places, fields, read, out))
+        })
+    }
+
     fn damage(&self) -> Vec<String> {
         let name = |shard| self.shards.name(shard).unwrap_or_default();
         let noted = |(shard, what)| format!("shard `{}`: {what}", name(shard));

@@ -66,20 +66,37 @@ impl Packing {
     }
 
     /// The compression of data that starts like this; nothing for a tar as it is.
+    #[cfg(test)]
     pub(super) fn of(start: &[u8]) -> Option<Packing> {
-        // A member may be called `BZh1`, but then the block around it has a tar's checksum.
-        let block = start.get(..header::BLOCK as usize);
-        if block.is_some_and(header::checksum_holds) {
-            return None;
-        }
-        Packing::ALL.into_iter().find(|packing| packing.starts(start))
+        Packing::unless(start, is_tar)
+    }
+
+    fn unless(start: &[u8], plain: impl Fn(&[u8]) -> bool) -> Option<Packing> {
+        if plain(start) { None } else { Packing::ALL.into_iter().find(|packing| packing.starts(start)) }
     }
 }
 
-/// The data behind `input`, decompressed if it is compressed, and how it was.
-pub(super) fn unpack(shard: &Arc<str>, mut input: Input) -> Result<(Box<dyn Read + Send>, Option<Packing>)> {
+/// A member may be called `BZh1`, but then the block around it has a tar's checksum.
+fn is_tar(start: &[u8]) -> bool {
+    start.get(..header::BLOCK as usize).is_some_and(header::checksum_holds)
+}
+
+/// Bytes of a part, and how they were compressed.
+type Reading = (Box<dyn Read + Send>, Option<Packing>);
+
+/// The tar behind `input`, decompressed if it is compressed, and how it was.
+pub(super) fn unpack(shard: &Arc<str>, input: Input) -> Result<Reading> {
+    unpack_unless(shard, input, is_tar)
+}
+
+/// The data behind `input`, decompressed if it is compressed and its start is not `plain`.
+pub(super) fn unpack_unless(
+    shard: &Arc<str>,
+    mut input: Input,
+    plain: impl Fn(&[u8]) -> bool,
+) -> Result<Reading> {
     let start = input.peek(header::BLOCK as usize).map_err(|e| lift(shard, e))?;
-    let Some(packing) = Packing::of(start) else {
+    let Some(packing) = Packing::unless(start, plain) else {
         let compressed = |p: &Packing| p.suffixes().iter().any(|suffix| shard.ends_with(suffix));
         return match Packing::ALL.iter().find(|p| compressed(p)) {
             // An empty tar has no rows; an empty compressed file was never written to its end.

@@ -33,7 +33,7 @@ fn serial() -> u64 {
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Mixes eight bytes at a time. It guards against accidents, not against people.
-pub(super) fn hash(bytes: &[u8]) -> u64 {
+pub(in crate::format) fn hash(bytes: &[u8]) -> u64 {
     let (words, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);

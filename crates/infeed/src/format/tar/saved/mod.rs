@@ -5,7 +5,7 @@
 //! often lie where nobody may write. The indices of many shards are saved together ([`sets`]).
 
 pub(super) mod codec;
-mod file;
+pub(in crate::format) mod file;
 mod pieces;
 mod set;
 mod sets;
@@ -67,8 +67,38 @@ impl IndexCache {
         }
     }
 
+    /// What `read` makes of a file of this suffix that was saved for the shard, if anything.
+    pub(in crate::format) fn load_file<T>(
+        &self,
+        shard: &Shard,
+        suffix: &str,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        if *self == IndexCache::Off || !on_disk(shard) {
+            return None;
+        }
+        let places = [Some(beside(shard)), self.folder().and_then(|folder| inside(&folder, shard))];
+        let files = places.into_iter().flatten().map(|place| place.with_extension(suffix));
+        files.filter_map(|place| std::fs::read(place).ok()).find_map(|bytes| read(&bytes))
+    }
+
+    /// Saves a file of this suffix for the shard, where that is wanted and possible.
+    pub(in crate::format) fn save_file(&self, shard: &Shard, suffix: &str, bytes: &[u8]) {
+        if *self == IndexCache::Off || !on_disk(shard) {
+            return;
+        }
+        let place = match self {
+            IndexCache::Beside => Some(beside(shard)),
+            _ => self.folder().and_then(|folder| inside(&folder, shard)),
+        };
+        if let Some(place) = place {
+            // As with tars: a place where we may not write costs the next run its time, and nothing else.
+            let _ = file::write(&place.with_extension(suffix), |file| file.write_all(bytes));
+        }
+    }
+
     /// How long making an index must take to be worth a file. Who says where it is to be kept gets it in any case.
-    pub(super) fn patience(&self) -> Duration {
+    pub(in crate::format) fn patience(&self) -> Duration {
         if *self == IndexCache::Auto { SLOW } else { Duration::ZERO }
     }
 

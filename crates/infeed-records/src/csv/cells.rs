@@ -1,0 +1,84 @@
+//! The fields of a row.
+
+use infeed_core::{Error, Result};
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
+
+/// Where a field lies in its row, without its quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Its first byte.
+    pub start: usize,
+    /// Behind its last byte.
+    pub end: usize,
+    /// Whether quotes stand twice in it.
+    pub doubled: bool,
+}
+
+impl Cell {
+    /// What it says.
+    pub fn bytes<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
+        let raw = &row[self.start..self.end];
+        if !self.doubled {
+            return raw.into();
+        }
+        let (mut out, mut rest) = (Vec::with_capacity(raw.len()), raw);
+        while let Some(quote) = memchr(b'"', rest) {
+            out.extend_from_slice(&rest[..=quote]);
+            let next = quote + 1 + usize::from(rest.get(quote + 1) == Some(&b'"'));
+            rest = &rest[next..];
+        }
+        out.extend_from_slice(rest);
+        out.into()
+    }
+}
+
+/// Finds the fields of a row without its line end.
+pub fn cells(row: &[u8], delimiter: u8, out: &mut Vec<Cell>) -> Result<()> {
+    out.clear();
+    let mut at = 0;
+    loop {
+        let (cell, next) = if row.get(at) == Some(&b'"') {
+            quoted(row, at + 1, delimiter)?
+        } else {
+            plain(row, at, delimiter)
+        };
+        out.push(cell);
+        match next {
+            Some(next) => at = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// A field without quotes, and where the next one begins.
+#[inline(always)]
+fn plain(row: &[u8], start: usize, delimiter: u8) -> (Cell, Option<usize>) {
+    // Numbers and words are shorter than what a call to memchr is worth.
+    let near = row.len().min(start + 16);
+    let found = row[start..near].iter().position(|b| *b == delimiter).map(|at| start + at);
+    let found = found.or_else(|| memchr(delimiter, &row[near..]).map(|at| near + at));
+    let end = found.unwrap_or(row.len());
+    (Cell { start, end, doubled: false }, found.map(|at| at + 1))
+}
+
+fn quoted(row: &[u8], start: usize, delimiter: u8) -> Result<(Cell, Option<usize>)> {
+    let (mut at, mut doubled) = (start, false);
+    loop {
+        let quote = memchr(b'"', row.get(at..).unwrap_or_default()).map(|found| at + found);
+        let quote = quote.ok_or_else(|| Error::sample("a quote is opened and never closed"))?;
+        match row.get(quote + 1) {
+            Some(b'"') => (at, doubled) = (quote + 2, true),
+            None => return Ok((Cell { start, end: quote, doubled }, None)),
+            Some(next) if *next == delimiter => {
+                return Ok((Cell { start, end: quote, doubled }, Some(quote + 2)));
+            }
+            Some(_) => {
+                let end =
+                    memchr2(delimiter, b'\n', &row[quote + 1..]).map_or(row.len(), |found| quote + 1 + found);
+                let after = row[quote + 1..end.min(quote + 11)].escape_ascii();
+                return Err(Error::sample(format!("`{after}` stands behind the quote that closes a field")));
+            }
+        }
+    }
+}

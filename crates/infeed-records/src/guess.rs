@@ -1,0 +1,100 @@
+//! What a field seems to be, from the rows that were looked at.
+
+use infeed_core::{Dim, Dtype, FieldSpec};
+
+/// The kind of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// Seen, but never with a value.
+    Unknown,
+    /// Text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Int,
+    /// A number of eight bytes.
+    Float,
+    /// A number of four bytes.
+    Single,
+    /// A list without elements.
+    Empty,
+    /// A list of true and false.
+    Bools,
+    /// A list of whole numbers.
+    Ints,
+    /// A list of numbers of eight bytes.
+    Floats,
+    /// A list of numbers of four bytes.
+    Singles,
+    /// Anything else, as JSON.
+    Json,
+}
+
+impl Guess {
+    /// What both are, when one is the same thing seen with less detail.
+    pub fn meet(self, other: Guess) -> Option<Guess> {
+        use Guess::{Bools, Empty, Float, Floats, Int, Ints, Json, Single, Singles, Unknown};
+        Some(match (self, other) {
+            (a, b) if a == b => a,
+            (Unknown, a) | (a, Unknown) => a,
+            (Int, Float) | (Float, Int) => Float,
+            (Ints, Floats) | (Floats, Ints) => Floats,
+            (Empty, a @ (Bools | Ints | Floats | Singles | Json)) => a,
+            (a @ (Bools | Ints | Floats | Singles | Json), Empty) => a,
+            // A record that has one number where others have several.
+            (Int, Ints) | (Ints, Int) | (Int, Empty) | (Empty, Int) => Ints,
+            (Single, Singles) | (Singles, Single) | (Single, Empty) | (Empty, Single) => Singles,
+            _ => return None,
+        })
+    }
+
+    /// What rows of the field are when some are this and some are that: JSON can be anything.
+    #[must_use]
+    pub fn join(self, other: Guess) -> Guess {
+        let mixed = matches!((self, other), (Guess::Int | Guess::Single, b) if b.is_list())
+            || matches!((self, other), (a, Guess::Int | Guess::Single) if a.is_list());
+        if mixed { Guess::Json } else { self.meet(other).unwrap_or(Guess::Json) }
+    }
+
+    fn is_list(self) -> bool {
+        matches!(self, Guess::Empty | Guess::Bools | Guess::Ints | Guess::Floats | Guess::Singles)
+    }
+
+    /// The field as specs have it.
+    pub fn spec(self) -> FieldSpec {
+        let list = |dtype| FieldSpec::array(dtype, vec![Dim::Any]);
+        match self {
+            Guess::Text => FieldSpec::text(),
+            Guess::Bytes => FieldSpec::encoded(),
+            Guess::Bool => FieldSpec::scalar(Dtype::Bool),
+            Guess::Int => FieldSpec::scalar(Dtype::I64),
+            Guess::Float => FieldSpec::scalar(Dtype::F64),
+            Guess::Single => FieldSpec::scalar(Dtype::F32),
+            Guess::Bools => list(Dtype::Bool),
+            Guess::Ints => list(Dtype::I64),
+            Guess::Floats => list(Dtype::F64),
+            Guess::Singles => list(Dtype::F32),
+            Guess::Unknown | Guess::Empty | Guess::Json => FieldSpec::json(),
+        }
+    }
+
+    /// In words, for messages.
+    pub fn what(self) -> &'static str {
+        match self {
+            Guess::Unknown => "null",
+            Guess::Text => "text",
+            Guess::Bytes => "bytes",
+            Guess::Bool => "true or false",
+            Guess::Int => "a whole number",
+            Guess::Float | Guess::Single => "a number",
+            Guess::Empty => "an empty list",
+            Guess::Bools => "a list of true and false",
+            Guess::Ints => "a list of whole numbers",
+            Guess::Floats | Guess::Singles => "a list of numbers",
+            Guess::Json => "JSON",
+        }
+    }
+}

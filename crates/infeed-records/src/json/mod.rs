@@ -1,0 +1,44 @@
+//! JSON lines: the wanted fields of a row without building the others.
+//!
+//! A row is walked key by key; a value that nobody wants is stepped over, its nesting checked but nothing made of it. What is
+//! wanted comes out as a [`Raw`], a piece of the row, and [`value`] makes a field of that. Only what comes out is checked to
+//! the letter: a number inside an object that was stepped over may be wrong without notice.
+
+mod number;
+mod scan;
+mod value;
+mod wanted;
+
+pub use number::{float, floats, int, ints};
+pub use scan::{Fault, Raw, keys};
+pub use value::{guess, value};
+pub use wanted::{Wanted, extract};
+
+/// Feeds any bytes to the scanner: it never panics, whatever it takes apart lies inside the row, and rows that serde_json
+/// takes for objects are taken apart.
+pub fn fuzz_json(data: &[u8]) {
+    let Some((pick, line)) = data.split_first() else { return };
+    let names = ["a", "b", "text", "meta.lang", "a.b"];
+    let wanted = Wanted::new(names.iter().copied().take(usize::from(*pick) % 6));
+    let mut out = vec![None; wanted.len()];
+    let found = extract(line, &wanted, &mut out);
+    for raw in out.into_iter().flatten() {
+        let kind = guess(&raw);
+        let _ = value(&raw, kind);
+        for other in [crate::Guess::Text, crate::Guess::Int, crate::Guess::Floats, crate::Guess::Json] {
+            let _ = value(&raw, other);
+        }
+    }
+    let mut count = 0usize;
+    let walked = keys(line, |key, _| {
+        count += 1;
+        assert!(key.len() <= line.len());
+    });
+    assert!(count <= line.len());
+    if serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok() {
+        assert!(found.is_ok() && walked.is_ok());
+    }
+}
+
+#[cfg(test)]
+mod tests;

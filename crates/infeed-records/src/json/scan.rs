@@ -1,0 +1,243 @@
+//! Stepping through one row.
+
+use infeed_core::{Error, Result};
+use memchr::memchr2;
+use std::borrow::Cow;
+
+/// A value as it stands in the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Raw<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, not checked.
+    Number(&'a [u8]),
+    /// What stands between quotes, and whether there is a backslash in it.
+    Text(&'a [u8], bool),
+    /// A list with its brackets.
+    Array(&'a [u8]),
+    /// An object with its braces.
+    Object(&'a [u8]),
+}
+
+/// Why a row is no JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It ends too early.
+    Ends,
+    /// Something else was expected at this byte.
+    Wrong(usize, &'static str),
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        Error::sample(match fault {
+            Fault::Ends => "JSON ends in the middle".to_owned(),
+            Fault::Wrong(at, what) => format!("not JSON: {what} expected at byte {at} of the line"),
+        })
+    }
+}
+
+/// Deepest nesting of what is stepped over.
+const DEEPEST: u32 = 128;
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// Marks bytes of a word that equal `byte`. The lowest mark is right; those above it may not be.
+#[inline(always)]
+fn equal(word: u64, byte: u8) -> u64 {
+    let x = word ^ (ONES * u64::from(byte));
+    x.wrapping_sub(ONES) & !x & HIGHS
+}
+
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b))
+}
+
+/// The row and how far it has been read.
+#[derive(Debug, Clone)]
+pub(super) struct Scan<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Scan { bytes, at: 0 }
+    }
+
+    /// The next byte that is no white space.
+    #[inline(always)]
+    pub(super) fn peek(&mut self) -> Result<u8, Fault> {
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(other) => return Ok(*other),
+                None => return Err(Fault::Ends),
+            }
+        }
+    }
+
+    /// Steps over one byte that must be there.
+    #[inline(always)]
+    pub(super) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Fault> {
+        if self.peek()? == byte {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Fault::Wrong(self.at, what))
+        }
+    }
+
+    /// What stands between the quotes that begin here.
+    #[inline(always)]
+    pub(super) fn text(&mut self) -> Result<(&'a [u8], bool), Fault> {
+        let start = self.at + 1;
+        let (end, escaped) = text_end(self.bytes, start)?;
+        self.at = end + 1;
+        Ok((&self.bytes[start..end], escaped))
+    }
+
+    /// The value that begins here.
+    #[inline(always)]
+    pub(super) fn value(&mut self) -> Result<Raw<'a>, Fault> {
+        let first = self.peek()?;
+        let start = self.at;
+        match first {
+            b'"' => self.text().map(|(raw, escaped)| Raw::Text(raw, escaped)),
+            b'{' | b'[' => {
+                self.at = nested_end(self.bytes, start)?;
+                let whole = &self.bytes[start..self.at];
+                Ok(if first == b'{' { Raw::Object(whole) } else { Raw::Array(whole) })
+            }
+            b'-' | b'0'..=b'9' => {
+                let of_number = |b: &&u8| matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E');
+                self.at += self.bytes[start..].iter().take_while(of_number).count();
+                Ok(Raw::Number(&self.bytes[start..self.at]))
+            }
+            b't' => self.word(b"true", Raw::Bool(true)),
+            b'f' => self.word(b"false", Raw::Bool(false)),
+            b'n' => self.word(b"null", Raw::Null),
+            _ => Err(Fault::Wrong(start, "a value")),
+        }
+    }
+
+    fn word(&mut self, word: &'static [u8], raw: Raw<'a>) -> Result<Raw<'a>, Fault> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(word) {
+            self.at += word.len();
+            Ok(raw)
+        } else if word.starts_with(rest) {
+            Err(Fault::Ends)
+        } else {
+            Err(Fault::Wrong(self.at, "a value"))
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub(super) fn end(&mut self) -> Result<(), Fault> {
+        match self.peek() {
+            Err(_) => Ok(()),
+            Ok(_) => Err(Fault::Wrong(self.at, "the end of the line")),
+        }
+    }
+}
+
+/// Where the text that starts here ends, and whether there is a backslash in it.
+#[inline(always)]
+fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
+    let (mut at, mut escaped) = (start, false);
+    // Most texts are short: a few words at a time without a call, then what is made for long ones.
+    let near = start + 32;
+    loop {
+        let hit = loop {
+            match word(bytes, at) {
+                Some(word) if at < near => {
+                    let marks = equal(word, b'"') | equal(word, b'\\');
+                    if marks != 0 {
+                        break at + marks.trailing_zeros() as usize / 8;
+                    }
+                    at += 8;
+                }
+                _ => {
+                    let rest = bytes.get(at..).ok_or(Fault::Ends)?;
+                    break at + memchr2(b'"', b'\\', rest).ok_or(Fault::Ends)?;
+                }
+            }
+        };
+        if bytes[hit] == b'"' {
+            return Ok((hit, escaped));
+        }
+        escaped = true;
+        at = hit + 2;
+    }
+}
+
+/// Where the list or object that begins here ends.
+fn nested_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+    let (mut at, mut depth, mut braces) = (start, 0u32, 0u128);
+    loop {
+        // Digits, commas and the like: eight at a time. `|0x20` makes a brace of a bracket.
+        while let Some(word) = word(bytes, at) {
+            let folded = word | (ONES * 0x20);
+            let marks = equal(word, b'"') | equal(folded, b'{') | equal(folded, b'}');
+            if marks != 0 {
+                at += marks.trailing_zeros() as usize / 8;
+                break;
+            }
+            at += 8;
+        }
+        let byte = *bytes.get(at).ok_or(Fault::Ends)?;
+        at += 1;
+        match byte {
+            b'"' => at = text_end(bytes, at)?.0 + 1,
+            b'{' | b'[' => {
+                if depth == DEEPEST {
+                    return Err(Fault::Wrong(at - 1, "nesting of at most 128 levels"));
+                }
+                braces = (braces << 1) | u128::from(byte == b'{');
+                depth += 1;
+            }
+            b'}' | b']' => {
+                if (braces & 1 == 1) != (byte == b'}') {
+                    return Err(Fault::Wrong(at - 1, if byte == b'}' { "`]`" } else { "`}`" }));
+                }
+                braces >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Calls `each` with every key of a row and its value.
+pub fn keys<'a>(line: &'a [u8], mut each: impl FnMut(Cow<'a, str>, Raw<'a>)) -> Result<()> {
+    let mut scan = Scan::new(line);
+    scan.expect(b'{', "`{`")?;
+    if scan.peek()? == b'}' {
+        scan.at += 1;
+        return Ok(scan.end()?);
+    }
+    loop {
+        if scan.peek()? != b'"' {
+            return Err(Fault::Wrong(scan.at, "a key").into());
+        }
+        let (key, escaped) = scan.text()?;
+        let key = super::value::text(key, escaped)?;
+        scan.expect(b':', "`:`")?;
+        each(key, scan.value()?);
+        match scan.peek()? {
+            b',' => scan.at += 1,
+            b'}' => {
+                scan.at += 1;
+                return Ok(scan.end()?);
+            }
+            _ => return Err(Fault::Wrong(scan.at, "`,` or `}`").into()),
+        }
+    }
+}

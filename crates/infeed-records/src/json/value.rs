@@ -1,0 +1,170 @@
+//! Fields of what stands in a row.
+
+use super::{
+    number::{elements, float, floats, int, ints},
+    scan::Raw,
+};
+use crate::Guess;
+use infeed_core::{Bytes, Dtype, Error, Result, Tensor, Value};
+use memchr::memchr;
+use serde::de::IgnoredAny;
+use std::borrow::Cow;
+
+/// What a value is.
+pub fn guess(raw: &Raw<'_>) -> Guess {
+    match raw {
+        Raw::Null => Guess::Unknown,
+        Raw::Bool(_) => Guess::Bool,
+        Raw::Text(..) => Guess::Text,
+        Raw::Object(_) => Guess::Json,
+        Raw::Number(bytes) => {
+            if int(bytes).is_some() {
+                Guess::Int
+            } else {
+                Guess::Float
+            }
+        }
+        Raw::Array(list) => {
+            let mut all = Guess::Empty;
+            for element in elements(list) {
+                let one = match element {
+                    b"true" | b"false" => Guess::Bools,
+                    number if int(number).is_some() => Guess::Ints,
+                    number if float(number).is_some() => Guess::Floats,
+                    _ => Guess::Json,
+                };
+                all = all.join(one);
+                if all == Guess::Json {
+                    break;
+                }
+            }
+            all
+        }
+    }
+}
+
+/// A field of the kind that the first rows showed. `null` is a field that is not there.
+pub fn value(raw: &Raw<'_>, kind: Guess) -> Result<Value> {
+    let differs =
+        || Error::sample(format!("expected {}, as in the first rows, found {}", kind.what(), show(raw)));
+    let list = |dtype: Dtype, data: Vec<u8>| {
+        Ok(Value::Tensor(Tensor { dtype, shape: vec![data.len() / dtype.size()], data: data.into() }))
+    };
+    match (raw, kind) {
+        (Raw::Null, _) => Ok(Value::Missing),
+        (Raw::Text(raw, escaped), Guess::Text) => Ok(Value::Text(text(raw, *escaped)?.into_owned())),
+        (Raw::Bool(yes), Guess::Bool) => Ok(Value::Tensor(Tensor {
+            dtype: Dtype::Bool,
+            shape: vec![],
+            data: Bytes::from_static(if *yes { &[1] } else { &[0] }),
+        })),
+        (Raw::Number(bytes), Guess::Int) => {
+            int(bytes).map(|n| Value::Tensor(Tensor::int(n))).ok_or_else(differs)
+        }
+        (Raw::Number(bytes), Guess::Float) => {
+            float(bytes).map(|x| Value::Tensor(Tensor::float(x))).ok_or_else(differs)
+        }
+        (Raw::Array(bytes), Guess::Ints) => list(Dtype::I64, ints(bytes).ok_or_else(differs)?),
+        (Raw::Array(bytes), Guess::Floats) => list(Dtype::F64, floats(bytes).ok_or_else(differs)?),
+        (Raw::Array(bytes), Guess::Bools) => {
+            let one = |element: &[u8]| match element {
+                b"true" => Some(1),
+                b"false" => Some(0),
+                _ => None,
+            };
+            list(Dtype::Bool, elements(bytes).map(one).collect::<Option<_>>().ok_or_else(differs)?)
+        }
+        (raw, Guess::Json | Guess::Unknown | Guess::Empty) => json(raw),
+        _ => Err(differs()),
+    }
+}
+
+/// A value as JSON text, checked.
+fn json(raw: &Raw<'_>) -> Result<Value> {
+    let quoted;
+    let bytes = match raw {
+        Raw::Null => b"null".as_slice(),
+        Raw::Bool(yes) => {
+            if *yes {
+                &b"true"[..]
+            } else {
+                b"false"
+            }
+        }
+        Raw::Number(bytes) | Raw::Array(bytes) | Raw::Object(bytes) => bytes,
+        Raw::Text(text, _) => {
+            quoted = [b"\"", *text, b"\""].concat();
+            &quoted
+        }
+    };
+    serde_json::from_slice::<IgnoredAny>(bytes).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
+    let text = std::str::from_utf8(bytes).map_err(|e| crate::text::not_text(bytes, e.valid_up_to()))?;
+    Ok(Value::Json(text.to_owned()))
+}
+
+/// The beginning of a value, for messages.
+fn show(raw: &Raw<'_>) -> String {
+    let bytes = match raw {
+        Raw::Null => b"null".as_slice(),
+        Raw::Bool(_) => return "true or false".to_owned(),
+        Raw::Number(bytes) => return format!("the number {}", bytes.escape_ascii()),
+        Raw::Text(..) => return "text".to_owned(),
+        Raw::Array(bytes) | Raw::Object(bytes) => bytes,
+    };
+    let more = if bytes.len() > 20 { "..." } else { "" };
+    format!("`{}{more}`", bytes[..bytes.len().min(20)].escape_ascii())
+}
+
+/// What the text between quotes says.
+pub(super) fn text(raw: &[u8], escaped: bool) -> Result<Cow<'_, str>> {
+    let text = std::str::from_utf8(raw).map_err(|e| crate::text::not_text(raw, e.valid_up_to()))?;
+    // Eight at a time and without a branch: this looks at every byte of every text.
+    if raw.iter().fold(false, |found, byte| found | (*byte < b' ')) {
+        return Err(Error::sample("not JSON: a control character inside a text must be written as \\u00XX"));
+    }
+    if escaped { unescape(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text)) }
+}
+
+fn unescape(mut rest: &str) -> Result<String> {
+    let mut out = String::with_capacity(rest.len());
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        let bytes = rest.as_bytes();
+        let plain = match bytes.get(at + 1) {
+            Some(b'n') => '\n',
+            Some(b't') => '\t',
+            Some(b'r') => '\r',
+            Some(c @ (b'"' | b'\\' | b'/')) => char::from(*c),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'u') => {
+                let (c, len) = unicode(&bytes[at..])?;
+                out.push(c);
+                rest = &rest[at + len..];
+                continue;
+            }
+            _ => return Err(Error::sample("not JSON: an unknown escape in a text")),
+        };
+        out.push(plain);
+        rest = &rest[at + 2..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// The character of `\uXXXX`, or of two of them, and how many bytes they take.
+fn unicode(bytes: &[u8]) -> Result<(char, usize)> {
+    let wrong = || Error::sample("not JSON: \\u needs four hexadecimal digits, and surrogates come in pairs");
+    let unit = |at: usize| -> Option<u32> {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        digits.iter().try_fold(0, |sum, d| Some(sum * 16 + char::from(*d).to_digit(16)?))
+    };
+    match unit(0).ok_or_else(wrong)? {
+        high @ 0xd800..=0xdbff => {
+            let low = unit(6).filter(|low| (0xdc00..=0xdfff).contains(low)).ok_or_else(wrong)?;
+            let c = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            Ok((char::from_u32(c).ok_or_else(wrong)?, 12))
+        }
+        c => Ok((char::from_u32(c).ok_or_else(wrong)?, 6)),
+    }
+}

@@ -1,0 +1,81 @@
+//! Where rows end, in bytes that come piece by piece.
+
+mod lines;
+mod paragraphs;
+
+pub use lines::{Lines, is_blank};
+pub use paragraphs::{Paragraphs, Whole};
+
+use infeed_core::Result;
+use std::fmt::Debug;
+
+/// The end of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Behind its last byte.
+    pub at: usize,
+    /// Lines that the row takes up, blank ones before it included; 0 where there are no lines.
+    pub lines: u32,
+}
+
+/// Finds the ends of rows. A row begins where the one before ends, so blank lines and the like belong to the row after them;
+/// what is left behind the last row is no row.
+pub trait Split: Debug + Send {
+    /// Looks at `bytes` and adds the end of every row in them, counted from their start. They begin where the last row
+    /// found ended, and so begin with what was left over the last time. `last` says that nothing follows.
+    fn split(&mut self, bytes: &[u8], last: bool, ends: &mut Vec<End>) -> Result<()>;
+}
+
+/// Cuts `data` in two pieces in every way that `cuts` asks for: all must give the same rows.
+#[cfg(test)]
+pub(crate) fn in_pieces(mut split: Box<dyn Split>, data: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>> {
+    let mut cuts: Vec<usize> = cuts.iter().map(|c| c % (data.len() + 1)).collect();
+    cuts.sort_unstable();
+    cuts.push(data.len());
+    let (mut rows, mut start, mut ends) = (vec![], 0, vec![]);
+    for (i, to) in cuts.iter().enumerate() {
+        ends.clear();
+        split.split(&data[start..*to], i + 1 == cuts.len(), &mut ends)?;
+        let base = start;
+        for end in &ends {
+            rows.push(data[start..base + end.at].to_vec());
+            start = base + end.at;
+        }
+    }
+    Ok(rows)
+}
+
+/// Feeds any bytes to the splitters: pieces and the whole give the same rows, ends go up and stay inside.
+pub fn fuzz_split(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else { return };
+    let make = || -> Box<dyn Split> {
+        match kind % 5 {
+            0 => Box::new(Lines::new(true)),
+            1 => Box::new(Lines::new(false)),
+            2 => Box::new(Paragraphs::default()),
+            3 => Box::new(crate::tfrecord::Records::new(1 << 20)),
+            _ => Box::new(crate::csv::Rows::new(b',')),
+        }
+    };
+    let mut whole = vec![];
+    let all = make().split(data, true, &mut whole);
+    let mut before = 0;
+    for end in &whole {
+        assert!(end.at >= before && end.at <= data.len());
+        before = end.at;
+    }
+    let half = data.len() / 2;
+    let (mut split, mut ends) = (make(), vec![]);
+    let first = split.split(&data[..half], false, &mut ends);
+    let base = ends.last().map_or(0, |end| end.at);
+    let mut rest = vec![];
+    let second = first.and_then(|()| split.split(&data[base..], true, &mut rest));
+    assert_eq!(all.is_ok(), second.is_ok());
+    if all.is_ok() {
+        ends.extend(rest.iter().map(|end| End { at: end.at + base, lines: end.lines }));
+        assert_eq!(ends, whole);
+    }
+}
+
+#[cfg(test)]
+mod tests;

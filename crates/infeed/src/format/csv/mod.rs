@@ -1,0 +1,212 @@
+//! Comma-separated values.
+
+mod codec;
+
+use super::{
+    rows::{Head, Layout, RowFormat, Schema, Sketch, numbered},
+    shared,
+};
+use codec::{Table, Type, titles};
+use infeed_core::{Args, Entry, Error, Format, Param, Result};
+use infeed_records::{
+    Guess,
+    csv::{self, Rows, cells},
+    split::Split,
+};
+use std::sync::{Arc, OnceLock};
+
+/// Rows that are looked at to learn the types of columns.
+const LOOK: usize = 1000;
+
+#[derive(Debug)]
+struct Csv {
+    delimiter: OnceLock<u8>,
+    header: bool,
+    /// Names of the columns, where the user gives them.
+    names: Option<Vec<String>>,
+    /// Columns that are wanted; all when nothing is said.
+    wanted: Option<Vec<String>>,
+    /// Types that the user gives.
+    types: Vec<(String, Type)>,
+    largest: u64,
+}
+
+/// The table row of this format.
+pub(super) const ENTRY: Entry<dyn Format> = Entry {
+    name: "csv",
+    about: "comma- or tab-separated values",
+    params: PARAMS,
+    build: |args| Ok(Box::new(RowFormat::new(Arc::new(make(args)?), shared::cache(args)?))),
+};
+
+/// The same for streams.
+pub(super) const LAYOUT: Entry<dyn Layout> =
+    Entry { name: "csv", about: ENTRY.about, params: PARAMS, build: |args| Ok(Box::new(make(args)?)) };
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "delimiter",
+        python: "str | None",
+        default: Some("null"),
+        about: "what separates fields; found out by default: comma, tab, semicolon or bar",
+    },
+    Param {
+        name: "header",
+        python: "bool",
+        default: Some("true"),
+        about: "whether the first row has the titles",
+    },
+    Param {
+        name: "names",
+        python: "list[str] | None",
+        default: Some("null"),
+        about: "names of all columns, in place of the titles or where there are none",
+    },
+    Param {
+        name: "columns",
+        python: "list[str] | dict[str, str] | None",
+        default: Some("null"),
+        about: "columns to read, with their types if it is a dict (text, bool, int64, float32, ...)",
+    },
+    Param {
+        name: "types",
+        python: "dict[str, str] | None",
+        default: Some("null"),
+        about: "types of some columns; those of the others come from the first 1000 rows",
+    },
+    shared::INDEX,
+    shared::MAX_ROW,
+];
+
+fn make(args: &Args) -> Result<Csv> {
+    let delimiter = OnceLock::new();
+    if !args.is_none("delimiter") {
+        match args.text("delimiter")?.as_bytes() {
+            [b'"' | b'\n' | b'\r'] | [] | [_, _, ..] => {
+                return Err(args.error("delimiter", "must be one character, and no quote or line end"));
+            }
+            [one] => drop(delimiter.set(*one)),
+        }
+    }
+    let mut types = vec![];
+    let typed = args.pairs("columns")?;
+    for (name, text) in typed.iter().flatten().cloned().chain(args.pairs("types")?.into_iter().flatten()) {
+        let wrong = || {
+            Error::argument(format!(
+                "csv: `{text}` is no type for the column `{name}` (text, bool, int64, float32, ...)"
+            ))
+        };
+        types.push((name.clone(), Type::parse(&text).ok_or_else(wrong)?));
+    }
+    let wanted = match typed {
+        Some(pairs) => Some(pairs.into_iter().map(|(name, _)| name).collect()),
+        None => shared::names(args, "columns")?,
+    };
+    Ok(Csv {
+        delimiter,
+        header: args.flag("header")?,
+        names: shared::names(args, "names")?,
+        wanted,
+        types,
+        largest: args.int("max_row", 1)? as u64,
+    })
+}
+
+impl Csv {
+    fn delimiter(&self) -> u8 {
+        self.delimiter.get().copied().unwrap_or(b',')
+    }
+
+    /// Names of the columns of a file with these titles, of which there are as many as `row` has fields.
+    fn columns(&self, head: &[u8], row: Option<&[u8]>) -> Result<Vec<Arc<str>>> {
+        match (&self.names, self.header) {
+            (Some(names), _) => Ok(names.iter().map(|name| name.as_str().into()).collect()),
+            (None, true) => titles(head, self.delimiter()),
+            (None, false) => {
+                let mut found = vec![];
+                cells(row.unwrap_or_default(), self.delimiter(), &mut found)?;
+                Ok((0..found.len()).map(|at| format!("column_{at}").into()).collect())
+            }
+        }
+    }
+}
+
+impl Layout for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn prepare(&self, name: &str, start: &[u8]) {
+        let tabs = name.to_ascii_lowercase().contains(".tsv");
+        // Whoever comes first settles it, and that is the user if they gave one.
+        self.delimiter.get_or_init(|| if tabs { b'\t' } else { csv::delimiter(start) });
+    }
+
+    fn splitter(&self) -> Box<dyn Split> {
+        Box::new(Rows::new(self.delimiter()))
+    }
+
+    fn titled(&self) -> bool {
+        self.header
+    }
+
+    fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    fn tag(&self) -> String {
+        format!("{}{}", self.delimiter(), self.header)
+    }
+
+    fn look(&self) -> usize {
+        LOOK
+    }
+
+    fn sketch(&self, head: &Head) -> Result<Sketch> {
+        let first = head.rows.first().map(|row| codec::bare(row));
+        let names = self.columns(&head.titles, first)?;
+        let mut guesses = vec![(Guess::Unknown, false); names.len()];
+        let mut found = vec![];
+        for row in &head.rows {
+            let bytes = codec::bare(row);
+            cells(bytes, self.delimiter(), &mut found).map_err(|e| numbered(row, e))?;
+            codec::count(found.len(), names.len()).map_err(|e| numbered(row, e))?;
+            for ((guess, empty), cell) in guesses.iter_mut().zip(&found) {
+                let one = csv::guess(&cell.bytes(bytes));
+                *empty |= one == Guess::Unknown;
+                // What is neither all numbers nor all true and false is text.
+                *guess = guess.meet(one).unwrap_or(Guess::Text);
+            }
+        }
+        let settled = |(guess, empty)| match guess {
+            // Only floats have a number that says that there is none.
+            Guess::Int if empty => Guess::Float,
+            other => other,
+        };
+        Ok(names.into_iter().zip(guesses.into_iter().map(settled)).collect())
+    }
+
+    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn Schema>> {
+        let known: Vec<&str> = fields.iter().map(|(name, _)| &**name).collect();
+        let asked = self.wanted.iter().flatten().chain(self.types.iter().map(|(name, _)| name));
+        if let Some(lost) = asked.into_iter().find(|name| !known.contains(&name.as_str())) {
+            let all = known.join(", ");
+            return Err(Error::plan("csv", format!("there is no column `{lost}`; the columns are {all}")));
+        }
+        let wanted = |name: &str| self.wanted.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
+        let of_type = |name: &str, guess: Guess| {
+            let given = self.types.iter().find(|(known, _)| known == name).map(|(_, of)| *of);
+            given.unwrap_or_else(|| Type::of(guess))
+        };
+        let columns = fields
+            .iter()
+            .filter(|(name, _)| wanted(name))
+            .map(|(name, guess)| (Arc::clone(name), of_type(name, *guess)));
+        Ok(Arc::new(Table {
+            delimiter: self.delimiter(),
+            columns: columns.collect(),
+            names: self.names.as_ref().map(|names| names.iter().map(|name| name.as_str().into()).collect()),
+            titled: self.header,
+        }))
+    }
+}

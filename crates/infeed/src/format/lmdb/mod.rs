@@ -1,0 +1,73 @@
+//! LMDB: every entry is a row with the fields `key` and `value`.
+//!
+//! The tree is walked once, to learn where values lie; from then on a value is a range of bytes like any other, read by
+//! `pread`. No map, so a file that is cut off is an error and no signal; no lock file, so data sets may lie where nobody may
+//! write; nothing that a fork could break. Whoever writes to the database while it is read is noticed, if at all, by a page
+//! that is not what it was: copy a database that is still written to.
+
+mod index;
+
+pub use index::LmdbIndex;
+
+use infeed_core::{Args, Entry, Format, Index, Param, Result, Shard, Store};
+use std::sync::Arc;
+
+/// How keys are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    Auto,
+    Text,
+    Bytes,
+}
+
+/// Reads LMDB files.
+#[derive(Debug)]
+struct Lmdb {
+    name: Option<String>,
+    keys: Keys,
+}
+
+/// The table row of this format.
+pub(super) const ENTRY: Entry<dyn Format> = Entry {
+    name: "lmdb",
+    about: "LMDB: every entry is a row with `key` and `value`",
+    params: &[
+        Param {
+            name: "name",
+            python: "str | None",
+            default: Some("null"),
+            about: "a database with a name inside the file",
+        },
+        Param {
+            name: "key",
+            python: "str",
+            default: Some("\"auto\""),
+            about: "what keys are: text, bytes, or auto: text when all of them are UTF-8",
+        },
+    ],
+    build: |args: &Args| {
+        let keys = match args.text("key")? {
+            "auto" => Keys::Auto,
+            "text" => Keys::Text,
+            "bytes" => Keys::Bytes,
+            _ => return Err(args.error("key", "must be text, bytes or auto")),
+        };
+        let name = if args.is_none("name") { None } else { Some(args.text("name")?.to_owned()) };
+        Ok(Box::new(Lmdb { name, keys }))
+    },
+};
+
+impl Format for Lmdb {
+    fn name(&self) -> &'static str {
+        "lmdb"
+    }
+
+    fn index(&self, store: &dyn Store, shard: &Shard) -> Result<Arc<dyn Index>> {
+        let as_text = match self.keys {
+            Keys::Auto => None,
+            Keys::Text => Some(true),
+            Keys::Bytes => Some(false),
+        };
+        Ok(Arc::new(LmdbIndex::read(store, shard, self.name.as_deref(), as_text)?))
+    }
+}

@@ -1,0 +1,153 @@
+//! MDS data sets: `index.json` and its shards, compressed or not.
+
+mod store;
+
+use super::rows::{Codec, Found, Row, RowSet, Schema};
+use crate::{read::StoreSource, store::LocalStore};
+use infeed_core::{
+    Entry, Error, Param, Record, Result, Shards, Source, StoreExt, Value, format::Fields, registry::Args,
+};
+use infeed_records::mds::{self, Column};
+use std::{path::Path, sync::Arc};
+use store::{Part, ShardStore};
+
+/// The table row of this format: what it takes. It is opened by [`open`], because it reads more than one file at a time.
+pub(super) const ENTRY: Entry<Options> = Entry {
+    name: "mds",
+    about: "MosaicML's MDS shards with their index.json",
+    params: &[
+        Param {
+            name: "check",
+            python: "bool",
+            default: Some("false"),
+            about: "compare the checksums of shards with those of the index",
+        },
+        Param {
+            name: "pickle",
+            python: "bool",
+            default: Some("false"),
+            about: "take columns of pickled objects, as bytes; they are refused otherwise",
+        },
+    ],
+    build: |args: &Args| Ok(Box::new(Options { check: args.flag("check")?, pickle: args.flag("pickle")? })),
+};
+
+/// What a user may ask for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    check: bool,
+    pickle: bool,
+}
+
+/// Opens the data set of a folder, or of an index file.
+pub fn open(path: &str, args: &serde_json::Map<String, serde_json::Value>) -> Result<Arc<dyn Source>> {
+    let options = *ENTRY.make(args)?;
+    let file = if Path::new(path).is_dir() {
+        format!("{}/index.json", path.trim_end_matches('/'))
+    } else {
+        path.to_owned()
+    };
+    let folder = file.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let local = LocalStore::new();
+    let index = local.stat_one(&file).map_err(|e| match e {
+        Error::NotFound { path, .. } => {
+            Error::NotFound { path, hint: "; an MDS data set has an index.json".to_owned() }
+        }
+        other => other,
+    })?;
+    let bytes = local.read_all(&index)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let shards = mds::parse(&text).map_err(|e| Error::argument(format!("`{file}`: {e}")))?;
+    let columns = shards.first().map(|shard| shard.columns.clone()).unwrap_or_default();
+    refuse(&text, &columns, options)?;
+    let mut parts = vec![];
+    for shard in &shards {
+        if shard.columns != columns {
+            let (first, other) = (&shards[0].raw.basename, &shard.raw.basename);
+            return Err(Error::plan(
+                "read",
+                format!("shards `{first}` and `{other}` have different columns"),
+            ));
+        }
+        parts.push(Part::find(&folder, shard)?);
+    }
+    let store = ShardStore::new(local, parts, options.check)?;
+    let schema: Arc<dyn Schema> = Arc::new(Samples { columns: columns.into() });
+    let mut set = RowSet::new(Arc::clone(&schema), shards.len());
+    let listed = store.shards();
+    for (shard, about) in listed.iter().zip(&shards) {
+        let table = mds::table(about.samples).min(shard.size);
+        let fault = |what: String| Error::Format { shard: shard.name.to_string(), offset: 0, what };
+        let head = store.read_one(shard, 0..table)?;
+        let (start, lens) = mds::samples(&head, shard.size).map_err(|e| fault(super::rows::said(e)))?;
+        if lens.len() as u64 != about.samples {
+            return Err(fault(format!("it has {} samples, its index says {}", lens.len(), about.samples)));
+        }
+        let mut found = Found::new(start, false);
+        lens.into_iter().try_for_each(|len| found.push(len, 0))?;
+        set.push(found, Some(schema.codec(&[])?));
+    }
+    Ok(Arc::new(StoreSource::over(Arc::new(store), "mds", Shards::new(&listed)?, Arc::new(set))?))
+}
+
+/// Encodings that are not known, and pickled objects, which nobody should load from a file they were given.
+fn refuse(text: &str, columns: &[Column], options: Options) -> Result<()> {
+    let written: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let encoding =
+        |at: usize| written["shards"][0]["column_encodings"][at].as_str().unwrap_or_default().to_owned();
+    for (at, column) in columns.iter().enumerate() {
+        let (name, encoding) = (&column.name, encoding(at));
+        if column.encoding.is_none() {
+            return Err(Error::plan(
+                "mds",
+                format!("column `{name}` has the encoding `{encoding}`, which is not known"),
+            ));
+        }
+        if encoding == "pkl" && !options.pickle {
+            let what = "holds pickled objects, which can run anything when they are loaded; pickle=True gives their bytes";
+            return Err(Error::plan("mds", format!("column `{name}` {what}")));
+        }
+    }
+    Ok(())
+}
+
+/// The columns of samples and what makes fields of them.
+#[derive(Debug, Clone)]
+struct Samples {
+    columns: Arc<[Column]>,
+}
+
+impl Schema for Samples {
+    fn fields(&self) -> Fields {
+        let known = self
+            .columns
+            .iter()
+            .filter_map(|column| Some((column.name.as_str().into(), column.encoding.as_ref()?.spec())));
+        known.collect()
+    }
+
+    fn codec(&self, _: &[u8]) -> Result<Arc<dyn Codec>> {
+        Ok(Arc::new(self.clone()))
+    }
+}
+
+impl Codec for Samples {
+    fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
+        let at = |name: &Arc<str>| self.columns.iter().position(|column| *column.name == **name);
+        let wanted: Vec<Option<usize>> = fields.iter().map(at).collect();
+        let mut found = vec![];
+        for row in rows {
+            let record = mds::columns(&row.bytes, &self.columns, &mut found).and_then(|()| {
+                let value = |(field, at): (&Arc<str>, &Option<usize>)| match at
+                    .and_then(|at| Some((at, self.columns[at].encoding.as_ref()?)))
+                {
+                    None => Ok(Value::Missing),
+                    Some((at, encoding)) => mds::decode(&row.bytes.slice(found[at].clone()), encoding)
+                        .map_err(|e| e.in_field(field)),
+                };
+                Ok(Record { fields: fields.iter().zip(&wanted).map(value).collect::<Result<_>>()? })
+            });
+            out.push(record);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Shards as they are, or decompressed into memory and kept for a while.
+
+use crate::store::LocalStore;
+use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
+use infeed_records::{hash, mds};
+use std::{
+    collections::BTreeMap,
+    io::Read,
+    ops::Range,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Decompressed shards that are kept. Rows of a shuffle that follows storage come from a few shards at a time.
+const KEPT: usize = 4;
+/// A compressed shard may claim to be no larger than this.
+const LARGEST: u64 = 4 << 30;
+
+/// A shard: its file, and how that is compressed.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    name: Arc<str>,
+    size: u64,
+    hashes: BTreeMap<String, String>,
+    zip: Option<(String, String)>,
+}
+
+impl Part {
+    /// Looks which of a shard's files are there.
+    pub(super) fn find(folder: &str, shard: &mds::Shard) -> Result<Part> {
+        let raw = format!("{folder}{}", shard.raw.basename);
+        let plain = Part {
+            name: raw.as_str().into(),
+            size: shard.raw.bytes,
+            hashes: shard.raw.hashes.clone(),
+            zip: None,
+        };
+        if Path::new(&raw).exists() {
+            return Ok(plain);
+        }
+        let Some((file, how)) = &shard.zip else {
+            return Err(Error::NotFound { path: raw, hint: "; the index names it as a shard".to_owned() });
+        };
+        let zip = format!("{folder}{}", file.basename);
+        if !Path::new(&zip).exists() {
+            return Err(Error::NotFound { path: zip, hint: "; the index names it as a shard".to_owned() });
+        }
+        if !matches!(how.as_str(), "zstd" | "gz" | "bz2") {
+            return Err(Error::plan(
+                "mds",
+                format!("`{zip}` is compressed with `{how}`; zstd, gz and bz2 are read"),
+            ));
+        }
+        if shard.raw.bytes > LARGEST {
+            return Err(Error::plan(
+                "mds",
+                format!("`{zip}` has {} bytes when it is unpacked; 4 GiB is the most", shard.raw.bytes),
+            ));
+        }
+        Ok(Part { hashes: file.hashes.clone(), zip: Some((zip, how.clone())), ..plain })
+    }
+
+    /// Compares checksums.
+    fn check(&self, file: &str, bytes: &[u8]) -> Result<()> {
+        for (name, wanted) in &self.hashes {
+            let known = hash::KNOWN.join(", ");
+            let found = hash::digest(name, bytes).ok_or_else(|| {
+                Error::plan("mds", format!("`{file}` has a checksum `{name}`, which cannot be checked (known are {known}); check=False leaves it out"))
+            })?;
+            if found != *wanted {
+                let what = format!("its {name} checksum is {found}, its index says {wanted}");
+                return Err(Error::Format { shard: file.to_owned(), offset: 0, what });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shards of a data set.
+#[derive(Debug)]
+pub(super) struct ShardStore {
+    local: LocalStore,
+    parts: Vec<Part>,
+    places: std::collections::HashMap<Arc<str>, usize>,
+    check: bool,
+    /// Shards that were decompressed, the one used last at the end.
+    kept: Mutex<Vec<(usize, Bytes)>>,
+}
+
+impl ShardStore {
+    /// With `check`, shards that are not compressed are read and compared now; the others when they are decompressed.
+    pub(super) fn new(local: LocalStore, parts: Vec<Part>, check: bool) -> Result<Self> {
+        for part in parts.iter().filter(|part| part.zip.is_none()) {
+            let file = local.stat_one(&part.name)?;
+            if file.size != part.size {
+                let what = format!("it has {} bytes, its index says {}", file.size, part.size);
+                return Err(Error::Format {
+                    shard: part.name.to_string(),
+                    offset: file.size.min(part.size),
+                    what,
+                });
+            }
+            if check {
+                part.check(&part.name, &local.read_all(&file)?)?;
+            }
+        }
+        let places = parts.iter().enumerate().map(|(at, part)| (Arc::clone(&part.name), at)).collect();
+        Ok(ShardStore { local, parts, places, check, kept: Mutex::default() })
+    }
+
+    /// The shards, as they are when they are not compressed.
+    pub(super) fn shards(&self) -> Vec<Shard> {
+        let age = |part: &Part| {
+            part.zip.is_none().then(|| self.local.stat_one(&part.name).ok()?.modified).flatten()
+        };
+        self.parts
+            .iter()
+            .map(|part| Shard { name: Arc::clone(&part.name), size: part.size, modified: age(part) })
+            .collect()
+    }
+
+    /// The bytes of a compressed shard.
+    fn unpacked(&self, at: usize, zip: &str, how: &str) -> Result<Bytes> {
+        {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = kept.iter().position(|(known, _)| *known == at) {
+                let one = kept.remove(found);
+                let bytes = one.1.clone();
+                kept.push(one);
+                return Ok(bytes);
+            }
+        }
+        let part = &self.parts[at];
+        let file = self.local.stat_one(zip)?;
+        let packed = self.local.read_all(&file)?;
+        if self.check {
+            part.check(zip, &packed)?;
+        }
+        let fault = |what: String| Error::Format { shard: zip.to_owned(), offset: 0, what };
+        let bytes = unpack(&packed, how, part.size)
+            .map_err(|e| fault(format!("the {how} data cannot be read: {e}")))?;
+        if bytes.len() as u64 != part.size {
+            let what =
+                format!("it has {} bytes when it is unpacked, its index says {}", bytes.len(), part.size);
+            return Err(fault(what));
+        }
+        let bytes = Bytes::from(bytes);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(known, _)| *known != at);
+        kept.push((at, bytes.clone()));
+        let surplus = kept.len().saturating_sub(KEPT);
+        kept.drain(..surplus);
+        Ok(bytes)
+    }
+}
+
+/// Unpacks at most one byte more than there should be.
+fn unpack(packed: &[u8], how: &str, size: u64) -> std::io::Result<Vec<u8>> {
+    // The index may claim anything; memory is taken as the data comes.
+    let mut out = Vec::with_capacity(size.min(64 << 20) as usize);
+    let reader: Box<dyn Read> = match how {
+        "zstd" => Box::new(zstd::stream::read::Decoder::new(packed)?),
+        "gz" => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+        _ => Box::new(bzip2::read::MultiBzDecoder::new(packed)),
+    };
+    reader.take(size + 1).read_to_end(&mut out)?;
+    Ok(out)
+}
+
+impl Store for ShardStore {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        Ok(self.shards().into_iter().filter(|shard| shard.name.starts_with(prefix)).collect())
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        self.local.stat(names)
+    }
+
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let at = self.places.get(&shard.name).copied();
+        match at.and_then(|at| Some((at, self.parts[at].zip.as_ref()?))) {
+            None => self.local.read(shard, ranges),
+            Some((at, (zip, how))) => {
+                let bytes = self.unpacked(at, zip, how)?;
+                let piece = |range: &Range<u64>| {
+                    let fits = range.start <= range.end && range.end <= bytes.len() as u64;
+                    let beyond =
+                        || Error::Internal { what: format!("bytes {range:?} of `{zip}` are beyond its end") };
+                    fits.then(|| bytes.slice(range.start as usize..range.end as usize)).ok_or_else(beyond)
+                };
+                ranges.iter().map(piece).collect()
+            }
+        }
+    }
+
+    fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
+        if self.places.get(&shard.name).is_some_and(|at| self.parts[*at].zip.is_none()) {
+            self.local.will_read(shard, ranges);
+        }
+    }
+}

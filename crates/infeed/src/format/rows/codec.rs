@@ -1,0 +1,61 @@
+//! From the bytes of a row to its fields.
+
+use infeed_core::{Bytes, Error, Record, Result, format::Fields};
+use infeed_records::Guess;
+use std::{fmt::Debug, sync::Arc};
+
+/// The bytes of a row.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Its number in the file.
+    pub(crate) number: u64,
+    /// The line where it begins, where that is known.
+    pub(crate) line: Option<u64>,
+    pub(crate) bytes: Bytes,
+}
+
+/// The first rows of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) titles: Bytes,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What the fields of a file seem to be.
+pub(crate) type Sketch = Vec<(Arc<str>, Guess)>;
+
+/// The fields of rows, settled.
+pub(crate) trait Schema: Debug + Send + Sync {
+    fn fields(&self) -> Fields;
+
+    /// What makes records of the rows of a file.
+    fn codec(&self, titles: &[u8]) -> Result<Arc<dyn Codec>>;
+}
+
+/// Makes records of the rows of a file.
+pub(crate) trait Codec: Debug + Send + Sync {
+    /// Adds a record for each row, or what is wrong with it.
+    fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>);
+
+    /// Whether [`Codec::fill`] can write this field.
+    fn fills(&self, _field: &str) -> bool {
+        false
+    }
+
+    /// Writes fields of rows to their places: `places[i]` of each of `out` is that of `rows[i]`.
+    fn fill(&self, _: &[Row], _places: &[usize], _fields: &[Arc<str>], _out: &mut [&mut [u8]]) -> Result<()> {
+        Err(Error::Internal { what: "this format cannot fill batches".to_owned() })
+    }
+}
+
+/// Says in which line something is wrong. Blank lines before a row belong to it.
+pub(crate) fn numbered(row: &Row, error: Error) -> Error {
+    let Some(line) = row.line else { return error };
+    let blank = row.bytes.iter().take_while(|b| b.is_ascii_whitespace()).filter(|b| **b == b'\n').count();
+    match error {
+        Error::Sample { at, what } => {
+            Error::Sample { at, what: format!("line {}: {what}", line + blank as u64) }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,114 @@
+//! Where the rows of a file lie, in about four and a half bytes for each.
+
+use infeed_core::{Error, Result, Sums};
+use infeed_records::split::End;
+use std::ops::Range;
+
+/// Rows that take up another number of lines than one, remembered; in a file with more of them lines are not counted.
+const JUMPS: usize = 1 << 16;
+
+/// The rows of a file, one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Where the first row begins. Titles lie before it.
+    pub(super) start: u64,
+    pub(super) lens: Sums<u32>,
+    /// Rows whose line is not the one after that of the row before, and the line.
+    pub(super) jumps: Vec<(u64, u64)>,
+    /// Whether lines are counted.
+    pub(super) counted: bool,
+    /// The line of the row that comes next.
+    line: u64,
+}
+
+impl Found {
+    /// No rows; the first one begins here. `counted` says whether there are lines to count.
+    pub(crate) fn new(start: u64, counted: bool) -> Self {
+        Found { start, counted, line: 1, ..Found::default() }
+    }
+
+    /// From what was saved.
+    pub(super) fn of(start: u64, lens: Vec<u32>, jumps: Vec<(u64, u64)>, counted: bool) -> Self {
+        Found { start, lens: lens.into_iter().collect(), jumps, counted, line: 1 }
+    }
+
+    /// Adds a row of so many bytes and lines.
+    pub(crate) fn push(&mut self, len: u64, lines: u32) -> Result<()> {
+        let row = self.lens.len() as u64;
+        let short = u32::try_from(len);
+        self.lens
+            .push(short.map_err(|_| Error::sample(format!("row {row} has {len} bytes; 4 GiB is the most")))?);
+        self.pass(row + 1, lines);
+        Ok(())
+    }
+
+    /// Counts lines before the row `next`.
+    fn pass(&mut self, next: u64, lines: u32) {
+        if !self.counted {
+            return;
+        }
+        self.line += u64::from(lines);
+        if lines != 1 {
+            match self.jumps.last_mut() {
+                Some(last) if last.0 == next => last.1 = self.line,
+                _ => self.jumps.push((next, self.line)),
+            }
+            if self.jumps.len() > JUMPS {
+                (self.jumps, self.counted) = (vec![], false);
+            }
+        }
+    }
+
+    /// Takes the first row for the titles of columns.
+    pub(crate) fn titled(mut self, ends: &End) -> Self {
+        self.start += ends.at as u64;
+        self.pass(0, ends.lines);
+        self
+    }
+
+    /// Adds the rows of a later part of the same file; `rest` are bytes and lines between the two.
+    pub(super) fn append(&mut self, other: &Found, rest: (u64, u32)) -> Result<()> {
+        for row in 0..other.lens.len() {
+            let (mut len, mut lines) = (u64::from(other.lens.lens()[row]), 1);
+            if other.counted {
+                let next = other.line_of(row as u64 + 1).unwrap_or(0);
+                lines = next.saturating_sub(other.line_of(row as u64).unwrap_or(0)) as u32;
+            }
+            if row == 0 {
+                (len, lines) = (len + rest.0, lines + rest.1);
+            }
+            self.push(len, lines)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.lens.len() as u64
+    }
+
+    pub(super) fn shrink(mut self) -> Self {
+        self.lens.shrink();
+        self.jumps.shrink_to_fit();
+        self
+    }
+
+    /// Where a row lies.
+    pub(crate) fn range(&self, row: u64) -> Option<Range<u64>> {
+        let range = self.lens.range(usize::try_from(row).ok()?)?;
+        Some(self.start + range.start..self.start + range.end)
+    }
+
+    pub(crate) fn len(&self, row: u64) -> u64 {
+        usize::try_from(row).ok().and_then(|row| self.lens.lens().get(row)).map_or(0, |len| u64::from(*len))
+    }
+
+    /// The line where a row begins.
+    pub(crate) fn line_of(&self, row: u64) -> Option<u64> {
+        if !self.counted {
+            return None;
+        }
+        let after = self.jumps.partition_point(|(at, _)| *at <= row);
+        let (at, line) = after.checked_sub(1).map_or((0, 1), |jump| self.jumps[jump]);
+        Some(line + row - at)
+    }
+}

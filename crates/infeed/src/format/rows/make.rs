@@ -1,0 +1,116 @@
+//! Finding the rows of many files and settling their fields.
+
+use super::{Found, Layout, RowSet, START, codec::Sketch, saved, scan};
+use crate::format::{each::each, tar::IndexCache};
+use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt};
+use infeed_records::Guess;
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+/// A layout as a format of files that can be read at any place.
+#[derive(Debug)]
+pub(crate) struct RowFormat {
+    layout: Arc<dyn Layout>,
+    cache: IndexCache,
+}
+
+impl RowFormat {
+    pub(crate) fn new(layout: Arc<dyn Layout>, cache: IndexCache) -> Self {
+        RowFormat { layout, cache }
+    }
+
+    fn set(&self, store: &dyn Store, shards: &Shards, threads: usize) -> Result<RowSet> {
+        let layout = &*self.layout;
+        let shard = |at: usize| {
+            shards.get(at).ok_or_else(|| Error::Internal { what: format!("there is no shard {at}") })
+        };
+        if let Some(first) = (0..shards.len()).find(|at| shards.sizes()[*at] > 0) {
+            let first = shard(first)?;
+            layout.prepare(&first.name, &store.read_one(&first, 0..first.size.min(START))?);
+        }
+        let inside = (threads / shards.len().max(1)).max(1);
+        let all = each(threads, shards.len(), |at| {
+            let shard = shard(at)?;
+            let found = self.rows(store, &shard, inside)?;
+            let head = scan::head(layout, store, &shard, &found)?;
+            let sketch = layout.sketch(&head).map_err(|e| in_shard(&shard.name, e))?;
+            Ok((found, head.titles, sketch))
+        })?;
+        let mut fields = BTreeMap::new();
+        for (at, (found, _, sketch)) in all.iter().enumerate().filter(|(_, (found, ..))| found.rows() > 0) {
+            let _ = found;
+            merge(&mut fields, at, sketch, |at| shards.name(at).unwrap_or_default())?;
+        }
+        let schema = layout.schema(fields.into_iter().map(|(name, (guess, _))| (name, guess)).collect())?;
+        let mut set = RowSet::new(Arc::clone(&schema), all.len());
+        for (at, (found, titles, _)) in all.into_iter().enumerate() {
+            // A file without rows needs no codec, and may have no titles either.
+            let codec = if found.rows() == 0 { None } else { Some(schema.codec(&titles)) };
+            let codec = codec.transpose().map_err(|e| in_shard(&shards.name(at).unwrap_or_default(), e))?;
+            set.push(found, codec);
+        }
+        Ok(set)
+    }
+
+    /// The rows of a file, saved or found now.
+    fn rows(&self, store: &dyn Store, shard: &Shard, threads: usize) -> Result<Found> {
+        let tag = format!("{}:{}", self.layout.name(), self.layout.tag());
+        if let Some(found) = saved::load(&self.cache, shard, &tag) {
+            return Ok(found);
+        }
+        let start = Instant::now();
+        let found = scan::find(&*self.layout, store, shard, threads)?;
+        if start.elapsed() >= self.cache.patience() {
+            saved::save(&self.cache, shard, &tag, &found);
+        }
+        Ok(found)
+    }
+}
+
+/// Adds the fields of a file to those of the others.
+fn merge(
+    all: &mut BTreeMap<Arc<str>, (Guess, usize)>,
+    at: usize,
+    sketch: &Sketch,
+    named: impl Fn(usize) -> String,
+) -> Result<()> {
+    for (name, guess) in sketch {
+        let (known, first) = all.entry(Arc::clone(name)).or_insert((*guess, at));
+        *known = known.meet(*guess).ok_or_else(|| {
+            let (a, b) = (named(*first), named(at));
+            let (one, other) = (known.what(), guess.what());
+            Error::plan(
+                "read",
+                format!("the field `{name}` is {one} in shard `{a}` but {other} in shard `{b}`"),
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Gives an error about the beginning of a file its place.
+fn in_shard(shard: &str, error: Error) -> Error {
+    match error {
+        Error::Sample { .. } => Error::plan("read", format!("shard `{shard}`: {error}")),
+        other => other,
+    }
+}
+
+impl Format for RowFormat {
+    fn name(&self) -> &'static str {
+        self.layout.name()
+    }
+
+    fn index(&self, store: &dyn Store, shard: &Shard) -> Result<Arc<dyn Index>> {
+        let set = self.set(store, &Shards::new(std::slice::from_ref(shard))?, 1)?;
+        set.only().ok_or_else(|| Error::Internal { what: "one shard gave no index".to_owned() })
+    }
+
+    fn indices(
+        &self,
+        store: &dyn Store,
+        shards: &Shards,
+        threads: usize,
+    ) -> Result<Option<Arc<dyn Indices>>> {
+        Ok(Some(Arc::new(self.set(store, shards, threads)?)))
+    }
+}

@@ -1,0 +1,65 @@
+//! Rows of a file kept between runs.
+//!
+//! ```text
+//! magic | size and age of the file | hash of the layout's tag | start | counted | jumps | rows | lengths | checksum
+//! ```
+
+use super::Found;
+use crate::format::tar::{IndexCache, hash};
+use infeed_core::Shard;
+
+const MAGIC: &[u8; 8] = b"infdrow1";
+/// What the names of the files end with.
+const SUFFIX: &str = "infeed-rows";
+
+/// Saved rows that fit the file.
+pub(super) fn load(cache: &IndexCache, shard: &Shard, tag: &str) -> Option<Found> {
+    cache.load_file(shard, SUFFIX, |bytes| decode(bytes, shard, tag))
+}
+
+/// Keeps rows for the next run, where that is wanted and possible.
+pub(super) fn save(cache: &IndexCache, shard: &Shard, tag: &str, found: &Found) {
+    if let Some(bytes) = encode(found, shard, tag) {
+        cache.save_file(shard, SUFFIX, &bytes);
+    }
+}
+
+fn encode(found: &Found, shard: &Shard, tag: &str) -> Option<Vec<u8>> {
+    let numbers = [shard.size, shard.modified?, hash(tag.as_bytes()), found.start, u64::from(found.counted)];
+    let mut out = MAGIC.to_vec();
+    out.reserve(found.lens.len() * 4 + found.jumps.len() * 16 + 80);
+    numbers.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+    out.extend_from_slice(&(found.jumps.len() as u64).to_le_bytes());
+    found.jumps.iter().for_each(|(row, line)| {
+        out.extend_from_slice(&row.to_le_bytes());
+        out.extend_from_slice(&line.to_le_bytes());
+    });
+    out.extend_from_slice(&found.rows().to_le_bytes());
+    found.lens.lens().iter().for_each(|len| out.extend_from_slice(&len.to_le_bytes()));
+    let sum = hash(&out);
+    out.extend_from_slice(&sum.to_le_bytes());
+    Some(out)
+}
+
+fn decode(bytes: &[u8], shard: &Shard, tag: &str) -> Option<Found> {
+    let (body, sum) = bytes.split_last_chunk::<8>()?;
+    if u64::from_le_bytes(*sum) != hash(body) {
+        return None;
+    }
+    let mut rest = body.strip_prefix(MAGIC)?;
+    let mut next = || {
+        let (number, after) = rest.split_first_chunk::<8>()?;
+        rest = after;
+        Some(u64::from_le_bytes(*number))
+    };
+    if (next()?, Some(next()?), next()?) != (shard.size, shard.modified, hash(tag.as_bytes())) {
+        return None;
+    }
+    let (start, counted, jumps) = (next()?, next()? == 1, next()?);
+    let jumps = (0..jumps).map(|_| Some((next()?, next()?))).collect::<Option<Vec<_>>>()?;
+    let rows = next()?;
+    let (lens, []) = rest.as_chunks::<4>() else { return None };
+    let lens: Vec<u32> = lens.iter().map(|len| u32::from_le_bytes(*len)).collect();
+    let end = lens.iter().try_fold(start, |sum, len| sum.checked_add(u64::from(*len)))?;
+    (lens.len() as u64 == rows && end <= shard.size).then(|| Found::of(start, lens, jumps, counted))
+}

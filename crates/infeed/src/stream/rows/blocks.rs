@@ -1,0 +1,263 @@
+//! A part cut into blocks of whole rows.
+
+use super::Looked;
+use crate::{
+    format::rows::{Codec, Layout, Row, START, Schema, said},
+    store::Pool,
+    stream::{
+        compress::{self, lift},
+        input::{Input, Stop},
+        part::Opening,
+    },
+};
+use infeed_core::{Bytes, Error, Result};
+use infeed_records::split::{End, Split};
+use std::{
+    collections::VecDeque,
+    fmt,
+    io::{ErrorKind, Read},
+    sync::{Arc, OnceLock},
+};
+
+/// Bytes of a block: large enough that handing it over costs nothing, small enough to stay in a core's cache.
+const BLOCK: usize = 1 << 20;
+
+/// What all blocks of a part have in common.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) name: Arc<str>,
+    titles: Bytes,
+    codec: OnceLock<Result<Arc<dyn Codec>>>,
+}
+
+impl Origin {
+    /// What makes records of its rows.
+    pub(super) fn codec(&self, schema: &dyn Schema) -> Result<&dyn Codec> {
+        match self.codec.get_or_init(|| schema.codec(&self.titles)) {
+            Ok(codec) => Ok(&**codec),
+            Err(error) => Err(Error::plan("read", format!("shard `{}`: {error}", self.name))),
+        }
+    }
+}
+
+/// Some rows of a part, one after the other.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) origin: Arc<Origin>,
+    bytes: Bytes,
+    ends: Vec<End>,
+    /// The number of the first row, its line, and where it begins.
+    first: u64,
+    line: Option<u64>,
+    start: usize,
+}
+
+impl Block {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of a row in its part.
+    pub(super) fn number(&self, at: usize) -> u64 {
+        self.first + at as u64
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// The rows from this one on.
+    pub(super) fn rows(&self, from: usize) -> Vec<Row> {
+        let (mut start, mut line) = (self.start, self.line);
+        let mut out = Vec::with_capacity(self.ends.len() - from.min(self.ends.len()));
+        for (at, end) in self.ends.iter().enumerate() {
+            if at >= from {
+                out.push(Row { number: self.number(at), line, bytes: self.bytes.slice(start..end.at) });
+            }
+            start = end.at;
+            line = line.map(|line| line + u64::from(end.lines));
+        }
+        out
+    }
+}
+
+/// A part that is read block by block.
+pub(super) struct Blocks {
+    layout: Arc<dyn Layout>,
+    read: Box<dyn Read + Send>,
+    split: Option<Box<dyn Split>>,
+    pool: Arc<Pool>,
+    stop: Stop,
+    origin: Arc<Origin>,
+    /// What is left of the last block.
+    held: Vec<u8>,
+    titles: bool,
+    rows: u64,
+    line: Option<u64>,
+    /// Bytes before `held`, decompressed.
+    passed: u64,
+    over: bool,
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks")
+            .field("origin", &self.origin)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Blocks {
+    pub(super) fn open(
+        layout: &Arc<dyn Layout>,
+        opening: &Opening,
+        name: &Arc<str>,
+        pool: &Arc<Pool>,
+    ) -> Result<Self> {
+        Self::with(layout, opening, name, pool, &Stop::default())
+    }
+
+    pub(super) fn with(
+        layout: &Arc<dyn Layout>,
+        opening: &Opening,
+        name: &Arc<str>,
+        pool: &Arc<Pool>,
+        stop: &Stop,
+    ) -> Result<Self> {
+        let input = Input::new(opening.bytes(stop)?, stop.clone());
+        let (read, _) = compress::unpack_unless(name, input, |start| layout.is_plain(start))?;
+        let origin = Origin { name: Arc::clone(name), titles: Bytes::new(), codec: OnceLock::new() };
+        Ok(Blocks {
+            layout: Arc::clone(layout),
+            read,
+            split: None,
+            pool: Arc::clone(pool),
+            stop: stop.clone(),
+            origin: Arc::new(origin),
+            held: vec![],
+            titles: layout.titled(),
+            rows: 0,
+            line: layout.numbered().then_some(1),
+            passed: 0,
+            over: false,
+        })
+    }
+
+    fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < out.len() {
+            match self.read.read(&mut out[filled..]) {
+                Ok(0) => break,
+                Ok(got) => filled += got,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(lift(&self.origin.name, e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn fault(&self, what: String) -> Error {
+        let what = format!("row {}: {what} (counted in the data as it is when it is unpacked)", self.rows);
+        Error::Format { shard: self.origin.name.to_string(), offset: self.passed, what }
+    }
+
+    /// The next block; none at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+        let mut room = BLOCK;
+        while !self.over {
+            // Rows that are longer than a block: the next try reads twice as much.
+            room = room.max(self.held.len() * 2);
+            let mut buffer = self.pool.take(room);
+            let kept = self.held.len();
+            buffer[..kept].copy_from_slice(&self.held);
+            let got = self.fill(&mut buffer[kept..])?;
+            let (len, last) = (kept + got, kept + got < room);
+            if self.split.is_none() {
+                self.layout.prepare(&self.origin.name, &buffer[..len.min(START as usize)]);
+            }
+            let layout = &self.layout;
+            let split = self.split.get_or_insert_with(|| layout.splitter());
+            let mut ends = vec![];
+            split.split(&buffer[..len], last, &mut ends).map_err(|e| self.fault(said(e)))?;
+            self.over = last;
+            let done = ends.last().map_or(0, |end| end.at);
+            self.held.clear();
+            self.held.extend_from_slice(&buffer[done..len]);
+            let largest = self.layout.largest();
+            let mut before = 0;
+            for end in &ends {
+                if (end.at - before) as u64 > largest {
+                    return Err(self.too_long());
+                }
+                before = end.at;
+            }
+            if self.held.len() as u64 > largest {
+                return Err(self.too_long());
+            }
+            let bytes = buffer.freeze();
+            self.passed += done as u64;
+            let mut start = 0;
+            if self.titles && !ends.is_empty() {
+                let end = ends.remove(0);
+                (self.titles, start) = (false, end.at);
+                self.line = self.line.map(|line| line + u64::from(end.lines));
+                // Its own memory: the titles outlive the block.
+                let titles = Bytes::copy_from_slice(&bytes[..end.at]);
+                self.origin =
+                    Arc::new(Origin { name: Arc::clone(&self.origin.name), titles, codec: OnceLock::new() });
+            }
+            if ends.is_empty() {
+                continue;
+            }
+            let (first, line) = (self.rows, self.line);
+            self.rows += ends.len() as u64;
+            self.line = line.map(|line| line + ends.iter().map(|end| u64::from(end.lines)).sum::<u64>());
+            return Ok(Some(Block { origin: Arc::clone(&self.origin), bytes, ends, first, line, start }));
+        }
+        Ok(None)
+    }
+
+    fn too_long(&self) -> Error {
+        self.fault(format!(
+            "it has more than {} bytes; max_row=... allows longer ones",
+            self.layout.largest()
+        ))
+    }
+}
+
+/// A part that has been opened. Blocks that were looked at come first.
+#[derive(Debug)]
+pub(super) struct Begun {
+    looked_at: VecDeque<Block>,
+    blocks: Blocks,
+}
+
+impl Begun {
+    pub(super) fn new(blocks: Blocks) -> Self {
+        Begun { looked_at: VecDeque::new(), blocks }
+    }
+
+    pub(super) fn stop(&self) -> &Stop {
+        &self.blocks.stop
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+        match self.looked_at.pop_front() {
+            Some(block) => Ok(Some(block)),
+            None => self.blocks.next(),
+        }
+    }
+
+    /// The first rows, up to a number and a size. They are not lost for a later reading.
+    pub(super) fn look(&mut self, most: usize, bytes: u64) -> Result<Looked> {
+        let (mut rows, mut size) = (vec![], 0);
+        while rows.len() < most && size < bytes {
+            let Some(block) = self.blocks.next()? else { break };
+            size += block.size();
+            rows.extend(block.rows(0).into_iter().take(most - rows.len()));
+            self.looked_at.push_back(block);
+        }
+        Ok(Looked { titles: self.blocks.origin.titles.clone(), rows })
+    }
+}

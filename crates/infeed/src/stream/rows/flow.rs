@@ -1,0 +1,222 @@
+//! A stream of rows in motion.
+
+use super::{
+    Sequence,
+    blocks::Block,
+    queue::{Next, Queue, Records},
+};
+use crate::{
+    format::rows::Schema,
+    stream::{ahead::panicked, input::Stop},
+};
+use infeed_core::{Error, Flow, Passing, Result};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+/// Threads that take blocks apart, at most: the consumer helps, and few readers are so quick that more could be used.
+const HELPERS: usize = 4;
+
+/// A `RowStream` in motion. Dropping it ends its threads and waits for them.
+#[derive(Debug)]
+pub(super) struct RowFlow {
+    queue: Arc<Queue>,
+    schema: Arc<dyn Schema>,
+    stops: Vec<Stop>,
+    threads: Vec<JoinHandle<()>>,
+    /// Fields that were asked for.
+    fields: Option<Arc<[Arc<str>]>>,
+    /// Whether they have changed on the way.
+    mixed: bool,
+    current: Option<Current>,
+    /// Why it could not go on.
+    failed: Option<Error>,
+}
+
+/// The block whose rows are given out.
+#[derive(Debug)]
+struct Current {
+    block: Arc<Block>,
+    /// The next row.
+    at: usize,
+    /// Records of the rows from `at` on, the next one last; nothing while they are not made.
+    records: Option<Records>,
+}
+
+impl RowFlow {
+    pub(super) fn start(mut sequence: Sequence, schema: Arc<dyn Schema>) -> Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let stops = sequence.stops();
+        let mut flow = RowFlow {
+            queue: Arc::clone(&queue),
+            schema: Arc::clone(&schema),
+            stops,
+            threads: vec![],
+            fields: None,
+            mixed: false,
+            current: None,
+            failed: None,
+        };
+        let ours = Arc::clone(&queue);
+        flow.spawn("infeed-stream", move || {
+            while let Some(block) = sequence.next()? {
+                if !ours.put(block) {
+                    break;
+                }
+            }
+            Ok(true)
+        })?;
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..cpus.saturating_sub(1).clamp(1, HELPERS) {
+            let (ours, schema) = (Arc::clone(&queue), Arc::clone(&schema));
+            flow.spawn("infeed-rows", move || {
+                while let Some((number, block, fields)) = ours.job() {
+                    // A block that is never done would be waited for: what panics is an error of its rows.
+                    let made = catch_unwind(AssertUnwindSafe(|| records(&block, 0, &*schema, &fields)));
+                    let failed = |panic: Box<dyn std::any::Any + Send>| {
+                        let error = panicked(&*panic);
+                        (0..block.len()).map(|_| Err(error.clone())).collect()
+                    };
+                    ours.done(number, made.unwrap_or_else(failed));
+                }
+                Ok(false)
+            })?;
+        }
+        Ok(flow)
+    }
+
+    /// Starts a thread. `work` says whether its end is that of the stream.
+    fn spawn(&mut self, name: &str, work: impl FnOnce() -> Result<bool> + Send + 'static) -> Result<()> {
+        let queue = Arc::clone(&self.queue);
+        let run = move || {
+            // Nothing of `work` is looked at again after a panic: it is dropped with this thread.
+            match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(Ok(false)) => {}
+                Ok(end) => queue.end(end.map(drop)),
+                Err(panic) => queue.end(Err(panicked(&*panic))),
+            }
+        };
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
+        self.threads.push(thread.map_err(|e| Error::io("start", "a thread for the stream", e))?);
+        Ok(())
+    }
+
+    /// Makes a block current.
+    fn advance(&mut self, skip: Option<u64>) -> Result<bool> {
+        self.current = match self.queue.next(skip)? {
+            Next::End => return Ok(false),
+            Next::Raw(block) => Some(Current { block, at: 0, records: None }),
+            Next::Done(block, mut made) => {
+                made.reverse();
+                Some(Current { block, at: 0, records: Some(made) })
+            }
+        };
+        Ok(true)
+    }
+
+    fn row(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+        if self.fields.as_deref() != Some(fields) {
+            let fields: Arc<[Arc<str>]> = fields.into();
+            self.queue.want(&fields);
+            // Records that were made for other fields are made again. Blocks in the queue may still have them, so a flow
+            // whose fields change takes all blocks apart itself.
+            if let Some(current) = &mut self.current {
+                current.records = None;
+            }
+            if self.fields.is_some() {
+                self.mixed = true;
+            }
+            self.fields = Some(fields);
+        }
+        loop {
+            match &mut self.current {
+                Some(current) if current.at < current.block.len() => {
+                    let made = current.records.get_or_insert_with(|| {
+                        let mut made = records(&current.block, current.at, &*self.schema, fields);
+                        made.reverse();
+                        made
+                    });
+                    let lost = || Err(Error::Internal { what: "a row was lost in a stream".to_owned() });
+                    let record = made.pop().unwrap_or_else(lost);
+                    let key = current.block.number(current.at).to_string();
+                    current.at += 1;
+                    return Ok(Some(Passing { shard: Arc::clone(&current.block.origin.name), key, record }));
+                }
+                _ => {
+                    if !self.advance(None)? {
+                        return Ok(None);
+                    }
+                    if self.mixed
+                        && let Some(current) = &mut self.current
+                    {
+                        current.records = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, rows: u64) -> Result<u64> {
+        let mut left = rows;
+        while left > 0 {
+            let Some(current) = &mut self.current else {
+                if self.advance(Some(left))? {
+                    continue;
+                }
+                break;
+            };
+            let step = left.min((current.block.len() - current.at) as u64);
+            current.at += step as usize;
+            if let Some(made) = &mut current.records {
+                made.truncate(made.len() - step as usize);
+            }
+            left -= step;
+            if current.at == current.block.len() {
+                self.current = None;
+            }
+        }
+        Ok(rows - left)
+    }
+
+    /// An error is repeated for ever.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        work(self).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+}
+
+/// Takes the rows of a block apart.
+fn records(block: &Block, from: usize, schema: &dyn Schema, fields: &[Arc<str>]) -> Records {
+    let rows = block.rows(from);
+    let mut out = Vec::with_capacity(rows.len());
+    match block.origin.codec(schema) {
+        Ok(codec) => codec.records(&rows, fields, &mut out),
+        Err(error) => out.extend(rows.iter().map(|_| Err(error.clone()))),
+    }
+    out
+}
+
+impl Flow for RowFlow {
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+        self.guarded(|flow| flow.row(fields))
+    }
+
+    fn skip(&mut self, rows: u64) -> Result<u64> {
+        self.guarded(|flow| flow.pass(rows))
+    }
+}
+
+impl Drop for RowFlow {
+    fn drop(&mut self) {
+        self.stops.iter().for_each(Stop::set);
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            // Its panics were caught; there is nobody to tell of another one.
+            let _ = thread.join();
+        }
+    }
+}
