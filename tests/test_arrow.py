@@ -16,7 +16,7 @@ from infeed import transforms as T
 
 pa = pytest.importorskip("pyarrow")
 
-from infeed.arrow import ArrowLoader  # noqa: E402
+from infeed.arrow_door import ArrowLoader  # noqa: E402
 
 
 def numbers(rows: int = 40, batch: int = 8):

@@ -27,6 +27,7 @@ from .pipeline import Pipeline
 from .records import csv, jsonl, lmdb, mds, text, tfrecord
 from .reports import Quality, Verdict
 from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
+from .tables import arrow, avro, column_stats, parquet, sqlite, table, table_info
 from .world import World, world
 from .writer import ShardWriter
 
@@ -49,7 +50,10 @@ __all__ = [
     "World",
     "__version__",
     "arrays",
+    "arrow",
+    "avro",
     "blend",
+    "column_stats",
     "concat",
 <<<<<<< ours
     "file_list",
@@ -65,7 +69,11 @@ __all__ = [
     "manifest",
     "mds",
     "open",
+    "parquet",
+    "sqlite",
     "stream",
+    "table",
+    "table_info",
     "tar",
 <<<<<<< ours
     "tokens",

@@ -19,7 +19,7 @@ from .sequences import SequenceStages
 from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
-    from .arrow import ArrowLoader
+    from .arrow_door import ArrowLoader
     from .jax import JaxLoader
     from .loader import Loader
     from .torch import TorchLoader
@@ -506,12 +506,12 @@ class Pipeline(SequenceStages):
         return dataset(self, state=state, **options)
 
     def to_arrow(self, *, meta: bool = False, **options: Any) -> ArrowLoader:
-        """Open the Arrow door: an :class:`~infeed.arrow.ArrowLoader` whose batches are ``pyarrow.RecordBatch``.
+        """Open the Arrow door: an :class:`~infeed.arrow_door.ArrowLoader` whose batches are ``pyarrow.RecordBatch``.
 
         Polars, pandas, DuckDB and all that speak Arrow take them. ``meta=True`` adds the columns ``__key__``, ``__row__``
         and ``__url__``. See :class:`~infeed.loader.Loader` for the other options.
         """
-        from .arrow import ArrowLoader
+        from .arrow_door import ArrowLoader
 
         return ArrowLoader(self, meta=meta, **options)
 

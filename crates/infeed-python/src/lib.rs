@@ -6,6 +6,7 @@
 mod array;
 mod batch;
 mod chain;
+mod columns;
 mod dlpack;
 mod errors;
 mod given;
@@ -28,6 +29,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<loader::Run>()?;
     m.add_class::<writer::ShardWriter>()?;
     m.add_function(wrap_pyfunction!(chain::random_at, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::table_kind, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::table_info, m)?)?;
+    m.add_function(wrap_pyfunction!(columns::column_stats, m)?)?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
     m.add_function(wrap_pyfunction!(tables::find_world, m)?)?;

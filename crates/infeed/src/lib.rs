@@ -23,6 +23,8 @@ pub mod format;
 
 pub use infeed_order as order;
 
+pub use infeed_table as table;
+
 pub mod read;
 
 pub mod stream;

@@ -44,6 +44,11 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     }
     let store = Arc::new(LocalStore::new());
     let found = find(&recipe.paths)?;
+    if let Some(kind) = infeed_table::KINDS.into_iter().find(|kind| *kind == recipe.format) {
+        let names: Vec<String> =
+            found.into_iter().map(|(Found::File(name) | Found::Folder(name))| name).collect();
+        return Ok(Opened::Rows(Arc::new(infeed_table::open(kind, &names, &recipe.args)?)));
+    }
     let folders: Vec<&String> =
         found.iter().filter_map(|f| if let Found::Folder(name) = f { Some(name) } else { None }).collect();
     let folder = match (folders.as_slice(), found.len()) {
@@ -145,6 +150,7 @@ fn unknown(name: &str) -> Error {
     let mut names = vec!["auto"];
     names.extend(format::ENTRIES.iter().map(|e| e.name));
     names.extend(WHOLE_FILES);
+    names.extend(infeed_table::KINDS);
     let near = registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
     Error::argument(format!("there is no format `{name}`{near} (there are: {})", names.join(", ")))
 }

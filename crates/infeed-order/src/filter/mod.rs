@@ -23,11 +23,13 @@ mod node;
 mod number;
 mod parse;
 mod print;
+mod ranges;
 mod scalar;
 
 #[cfg(test)]
 mod tests;
 
+pub use ranges::Range;
 pub use scalar::Scalar;
 
 use infeed_core::{Error, Result, registry};

@@ -1,0 +1,163 @@
+//! The arguments of a table, checked.
+
+use crate::file::Reading;
+use infeed_core::{Dtype, Error, Result, registry};
+use serde_json::{Map, Value as Json};
+
+/// What becomes of nulls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nulls {
+    /// NaN in floats, missing elsewhere.
+    Auto,
+    /// A row with a null in a field that is asked for is a bad sample.
+    Error,
+}
+
+/// Everything but the paths.
+#[derive(Debug, Clone)]
+pub(crate) struct TableArgs {
+    pub(crate) columns: Option<Vec<String>>,
+    pub(crate) filter: Option<String>,
+    pub(crate) nulls: Nulls,
+    /// Values for nulls: of one column, or under `*` of all.
+    pub(crate) fill: Map<String, Json>,
+    pub(crate) matrices: Vec<MatrixArgs>,
+    pub(crate) reading: Reading,
+    pub(crate) split: Option<String>,
+    pub(crate) table: Option<String>,
+    pub(crate) query: Option<String>,
+    pub(crate) key: Option<Vec<String>>,
+    pub(crate) page: u64,
+}
+
+/// One matrix field.
+#[derive(Debug, Clone)]
+pub(crate) struct MatrixArgs {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) dtype: Dtype,
+    /// A single number instead of an array of one.
+    pub(crate) scalar: bool,
+    pub(crate) ops: Map<String, Json>,
+}
+
+/// Rows of a page of an SQLite table, unless it is said otherwise.
+const PAGE: u64 = 8192;
+
+const COMMON: [&str; 6] = ["columns", "where", "nulls", "fill", "matrix", "read"];
+
+impl TableArgs {
+    pub(crate) fn parse(kind: &str, args: &Map<String, Json>) -> Result<Self> {
+        let mut known = COMMON.to_vec();
+        match kind {
+            "sqlite" => known.extend(["table", "query", "key", "page"]),
+            "arrow" => known.push("split"),
+            _ => {}
+        }
+        for name in args.keys() {
+            if !known.contains(&name.as_str()) {
+                let near = registry::nearest(name, &known);
+                let near = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+                return Err(Error::argument(format!(
+                    "{kind} has no argument `{name}`{near} (there are: {})",
+                    known.join(", ")
+                )));
+            }
+        }
+        let get = |name: &str| args.get(name).filter(|value| !value.is_null());
+        let text = |name: &str| match get(name) {
+            None => Ok(None),
+            Some(Json::String(text)) => Ok(Some(text.clone())),
+            Some(other) => Err(Error::argument(format!("{name} must be text, got {other}"))),
+        };
+        let nulls = match text("nulls")?.as_deref() {
+            None | Some("auto") => Nulls::Auto,
+            Some("error") => Nulls::Error,
+            Some(other) => {
+                return Err(Error::argument(format!("nulls must be \"auto\" or \"error\", got \"{other}\"")));
+            }
+        };
+        let reading = match text("read")?.as_deref() {
+            None | Some("mmap") => Reading::Mapped,
+            Some("pread") => Reading::Pread,
+            Some(other) => {
+                return Err(Error::argument(format!("read must be \"mmap\" or \"pread\", got \"{other}\"")));
+            }
+        };
+        let fill = match get("fill") {
+            None => Map::new(),
+            Some(Json::Object(fill)) => fill.clone(),
+            Some(value) => Map::from_iter([("*".to_owned(), value.clone())]),
+        };
+        let matrices = match get("matrix") {
+            None => vec![],
+            Some(Json::Object(all)) => {
+                all.iter().map(|(name, about)| matrix(name, about)).collect::<Result<_>>()?
+            }
+            Some(other) => return Err(Error::argument(format!("matrix must be a table of matrices, got {other}"))),
+        };
+        let page = match get("page") {
+            None => PAGE,
+            Some(page) => page
+                .as_u64()
+                .filter(|n| (1..=1 << 24).contains(n))
+                .ok_or_else(|| Error::argument(format!("page must be a number of rows from 1 on, got {page}")))?,
+        };
+        Ok(TableArgs {
+            columns: get("columns").map(|value| names("columns", value)).transpose()?,
+            filter: text("where")?,
+            nulls,
+            fill,
+            matrices,
+            reading,
+            split: text("split")?,
+            table: text("table")?,
+            query: text("query")?,
+            key: get("key").map(|value| names("key", value)).transpose()?,
+            page,
+        })
+    }
+}
+
+/// One name or a list of names.
+fn names(what: &str, value: &Json) -> Result<Vec<String>> {
+    let bad = || Error::argument(format!("{what} must be names, got {value}"));
+    match value {
+        Json::String(name) => Ok(vec![name.clone()]),
+        Json::Array(all) => all.iter().map(|name| Ok(name.as_str().ok_or_else(bad)?.to_owned())).collect(),
+        _ => Err(bad()),
+    }
+}
+
+fn matrix(name: &str, about: &Json) -> Result<MatrixArgs> {
+    let bad = |what: String| Error::argument(format!("matrix `{name}`: {what}"));
+    let Json::Object(about) = about else { return Err(bad(format!("must be a table, got {about}"))) };
+    const KNOWN: [&str; 4] = ["columns", "dtype", "scalar", "ops"];
+    if let Some(wrong) = about.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(bad(format!("there is no `{wrong}` (there are: {})", KNOWN.join(", "))));
+    }
+    let columns = match about.get("columns") {
+        Some(columns) => names("columns", columns).map_err(|e| bad(e.to_string()))?,
+        None => return Err(bad("columns are missing".to_owned())),
+    };
+    if columns.is_empty() {
+        return Err(bad("there must be at least one column".to_owned()));
+    }
+    let dtype = match about.get("dtype") {
+        None => Dtype::F32,
+        Some(Json::String(text)) => {
+            Dtype::parse(text).ok_or_else(|| bad(format!("there is no dtype \"{text}\"")))?
+        }
+        Some(other) => return Err(bad(format!("dtype must be text, got {other}"))),
+    };
+    let scalar = about.get("scalar").is_some_and(|value| value == true);
+    if scalar && columns.len() != 1 {
+        return Err(bad(format!("a scalar has one column, got {}", columns.len())));
+    }
+    let ops = match about.get("ops") {
+        None | Some(Json::Null) => Map::new(),
+        Some(Json::Object(ops)) => ops.clone(),
+        Some(other) => return Err(bad(format!("ops must be a table of columns, got {other}"))),
+    };
+    Ok(MatrixArgs { name: name.to_owned(), columns, dtype, scalar, ops })
+}

@@ -1,0 +1,73 @@
+//! One shard as blocks of rows.
+
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
+use infeed_core::{Error, Result};
+use infeed_order::filter::Range;
+use std::{
+    fmt::Debug,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// A shard whose rows are read in blocks.
+pub(crate) trait Blocks: Debug + Send + Sync {
+    /// The shard's name.
+    fn name(&self) -> &str;
+
+    /// Its columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Rows of each block.
+    fn block_rows(&self) -> &[u64];
+
+    /// What a block is called, for messages.
+    fn noun(&self) -> &'static str;
+
+    /// Top-level columns of a block, in the order of `columns`, each with all rows of the block.
+    fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>>;
+
+    /// What is known of a top-level column of a block without reading it.
+    fn range(&self, _block: usize, _column: usize) -> Option<Range> {
+        None
+    }
+
+    /// About how many bytes all rows of a top-level column take.
+    fn column_bytes(&self, column: usize) -> u64;
+}
+
+/// [`Blocks::read`], with every way to fail turned into an error that names the block. Decoders of formats are large, and
+/// some of them panic when bytes are not what they should be.
+pub(crate) fn read(shard: &dyn Blocks, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+    let place = || format!("{} {block} of `{}`", shard.noun(), shard.name());
+    let read = catch_unwind(AssertUnwindSafe(|| shard.read(block, columns)));
+    let arrays = match read {
+        Ok(Ok(arrays)) => arrays,
+        Ok(Err(Error::Sample { what, .. })) => {
+            return Err(Error::sample(format!("{}: {what}", place())));
+        }
+        Ok(Err(other)) => return Err(other),
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no reason given");
+            return Err(Error::sample(format!(
+                "{} is damaged ({what}); write the file again or leave it out",
+                place()
+            )));
+        }
+    };
+    let rows = shard.block_rows()[block];
+    for (array, column) in arrays.iter().zip(columns) {
+        if array.len() as u64 != rows {
+            return Err(Error::sample(format!(
+                "{} has {} values in column `{}` and should have {rows}; write the file again or leave it out",
+                place(),
+                array.len(),
+                shard.schema().field(*column).name()
+            )));
+        }
+    }
+    Ok(arrays)
+}
