@@ -1,1 +1,15 @@
-//! From text to what language models read: tokenizers, masking and packing.
+//! Text for infeed: tokenizers, masking, packing.
+//!
+//! [`Encoder`] turns text into tokens, [`Masking`] and [`Corruption`] make the inputs and answers that models are trained
+//! with, [`pack`] lays documents into rows of one length. Nothing here reads samples or starts threads.
+#![forbid(unsafe_code)]
+
+mod bytelevel;
+mod corrupt;
+mod encode;
+mod mask;
+pub mod pack;
+
+pub use corrupt::Corruption;
+pub use encode::{Encoder, Options, Side, Token, Worker};
+pub use mask::Masking;

@@ -1,0 +1,307 @@
+//! Text to tokens, with a `tokenizer.json`.
+//!
+//! An [`Encoder`] is shared by all threads and never changes; each thread has a [`Worker`] of it, with the memory that
+//! makes it fast. No thread waits for another, and none starts others.
+
+mod ends;
+mod file;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use crate::bytelevel::{ByteLevel, Memory};
+use ends::Ends;
+use infeed_core::{Error, Result, registry::nearest};
+use std::{
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+use tokenizers::{Tokenizer, TruncationDirection, TruncationParams};
+
+/// Which end of a long text is cut off.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The beginning.
+    Left,
+    /// The end.
+    #[default]
+    Right,
+}
+
+/// A token by name or by number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    /// As it stands in the vocabulary: `<|endoftext|>`.
+    Name(String),
+    /// Its number.
+    Id(u32),
+}
+
+/// What is done to each text. What the file says of truncation and padding does not count: it is set here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the tokens that the tokenizer puts around a text are added.
+    pub special_tokens: bool,
+    /// Most tokens of a text, with all that is added.
+    pub max_length: Option<usize>,
+    /// Which end is cut off then.
+    pub truncation: Side,
+    /// A token to put first.
+    pub bos: Option<Token>,
+    /// A token to put last.
+    pub eos: Option<Token>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { special_tokens: true, max_length: None, truncation: Side::Right, bos: None, eos: None }
+    }
+}
+
+/// A tokenizer that is ready for any number of threads. Cheap to clone.
+#[derive(Clone)]
+pub struct Encoder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    hash: u64,
+    /// Tells encoders apart, for what threads keep of them.
+    number: u64,
+    tokenizer: Tokenizer,
+    fast: Option<ByteLevel>,
+    /// What is put around each text; without it the library does it, and cuts.
+    ends: Option<Ends>,
+    /// Tokens of the text itself at most.
+    room: usize,
+    options: Options,
+    bos: Option<u32>,
+    eos: Option<u32>,
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Encoders that are in use. A pipeline of many parts names its tokenizer in each, and reading one takes a while.
+static OPEN: Mutex<Vec<Weak<Shared>>> = Mutex::new(vec![]);
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Encoder {
+    /// Reads a `tokenizer.json`. One that is in use already, with the same options, is shared.
+    pub fn open(path: &str, options: &Options) -> Result<Self> {
+        let bytes = file::read(path)?;
+        let same = |shared: &Arc<Shared>| {
+            shared.name == path && shared.hash == hash(&bytes) && shared.options == *options
+        };
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|known| known.strong_count() > 0);
+        if let Some(shared) = open.iter().filter_map(Weak::upgrade).find(same) {
+            return Ok(Encoder { shared });
+        }
+        let made = Self::from_bytes(path, &bytes, options)?;
+        open.push(Arc::downgrade(&made.shared));
+        Ok(made)
+    }
+
+    /// A `tokenizer.json` in memory; `name` is for messages.
+    pub fn from_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Self> {
+        let mut tokenizer = file::parse(name, bytes)?;
+        let refuse = |e: tokenizers::Error| Error::argument(format!("`{name}`: {e}"));
+        tokenizer.with_truncation(None).map_err(refuse)?;
+        tokenizer.with_padding(None);
+        let id = |token: &Option<Token>| token.as_ref().map(|t| token_id(&tokenizer, name, t)).transpose();
+        let (bos, eos) = (id(&options.bos)?, id(&options.eos)?);
+        let ends = if options.special_tokens { ends::ends(&tokenizer) } else { Some(Ends::default()) };
+        let around = ends.as_ref().map_or(0, |e| e.before.len() + e.after.len());
+        let added = usize::from(bos.is_some()) + usize::from(eos.is_some());
+        let room = match options.max_length {
+            None => usize::MAX,
+            Some(most) => most.checked_sub(around + added).filter(|room| *room > 0).ok_or_else(|| {
+                Error::argument(format!(
+                    "max_length of {most} leaves no room for text: {} tokens are put around it",
+                    around + added
+                ))
+            })?,
+        };
+        if ends.is_none() && room != usize::MAX {
+            let direction = match options.truncation {
+                Side::Left => TruncationDirection::Left,
+                Side::Right => TruncationDirection::Right,
+            };
+            let params = TruncationParams { max_length: room, direction, ..TruncationParams::default() };
+            tokenizer.with_truncation(Some(params)).map_err(refuse)?;
+        }
+        let fast = ends.as_ref().and_then(|_| {
+            let added = tokenizer.get_added_tokens_decoder().into_iter().collect();
+            ByteLevel::from_file(bytes, added).filter(|fast| agrees(fast, &tokenizer))
+        });
+        Ok(Encoder {
+            shared: Arc::new(Shared {
+                name: name.to_owned(),
+                hash: hash(bytes),
+                number: NUMBER.fetch_add(1, Relaxed),
+                tokenizer,
+                fast,
+                ends,
+                room,
+                options: options.clone(),
+                bos,
+                eos,
+            }),
+        })
+    }
+
+    /// A hash of the file. The same on every machine for as long as infeed is the same version.
+    pub fn hash(&self) -> u64 {
+        self.shared.hash
+    }
+
+    /// How many tokens there are, which is one more than the greatest number that can come.
+    pub fn vocab_size(&self) -> usize {
+        let vocab = self.shared.tokenizer.get_vocab(true);
+        vocab.values().max().map_or(0, |id| *id as usize + 1)
+    }
+
+    /// The number of a token, or an error that says what is alike.
+    pub fn token(&self, token: &Token) -> Result<u32> {
+        token_id(&self.shared.tokenizer, &self.shared.name, token)
+    }
+
+    /// The token that ends a document, among those with the usual names.
+    pub fn end_of_document(&self) -> Option<(&'static str, u32)> {
+        let names = ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<eod>", "[SEP]", "<|im_end|>"];
+        names.into_iter().find_map(|name| Some((name, self.shared.tokenizer.token_to_id(name)?)))
+    }
+
+    /// Of each token number, whether the token goes on with the word of the one before it.
+    pub fn continues(&self) -> Vec<bool> {
+        words::continues(&self.shared.tokenizer.get_vocab(true))
+    }
+
+    /// Who does the work: `byte-level` for infeed's own code, `library` for the tokenizers library.
+    pub fn engine(&self) -> &'static str {
+        if self.shared.fast.is_some() { "byte-level" } else { "library" }
+    }
+
+    /// What one thread needs.
+    pub fn worker(&self) -> Worker {
+        let memory = self.shared.fast.as_ref().map(|_| Memory::new());
+        Worker { encoder: self.clone(), memory, out: vec![] }
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder")
+            .field("name", &self.shared.name)
+            .field("engine", &self.engine())
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An encoder in the hands of one thread.
+#[derive(Debug)]
+pub struct Worker {
+    encoder: Encoder,
+    memory: Option<Memory>,
+    out: Vec<u32>,
+}
+
+impl Worker {
+    /// Whether it is a worker of this encoder.
+    pub fn serves(&self, encoder: &Encoder) -> bool {
+        self.encoder.shared.number == encoder.shared.number
+    }
+
+    /// The tokens of a text.
+    pub fn encode(&mut self, text: &str) -> Result<&[u32]> {
+        let Worker { encoder, memory, out } = self;
+        let shared = &*encoder.shared;
+        out.clear();
+        out.extend(shared.bos);
+        if let Some(ends) = &shared.ends {
+            out.extend_from_slice(&ends.before);
+            let start = out.len();
+            // Cutting the end off means that the rest need not be looked at.
+            let enough = match shared.options.truncation {
+                Side::Right => start.saturating_add(shared.room),
+                Side::Left => usize::MAX,
+            };
+            let done = match (&shared.fast, memory) {
+                (Some(fast), Some(memory)) => fast.encode(text, memory, enough, out),
+                _ => false,
+            };
+            if !done {
+                out.truncate(start);
+                out.extend_from_slice(library(&shared.tokenizer, text, false)?.get_ids());
+            }
+            let extra = (out.len() - start).saturating_sub(shared.room);
+            match shared.options.truncation {
+                Side::Right => out.truncate(out.len() - extra),
+                Side::Left => drop(out.drain(start..start + extra)),
+            }
+            out.extend_from_slice(&ends.after);
+        } else {
+            out.extend_from_slice(library(&shared.tokenizer, text, true)?.get_ids());
+        }
+        out.extend(shared.eos);
+        Ok(out)
+    }
+}
+
+fn library(tokenizer: &Tokenizer, text: &str, special: bool) -> Result<tokenizers::Encoding> {
+    tokenizer.encode_fast(text, special).map_err(|e| Error::sample(format!("cannot tokenize the text: {e}")))
+}
+
+fn token_id(tokenizer: &Tokenizer, name: &str, token: &Token) -> Result<u32> {
+    match token {
+        Token::Id(id) if tokenizer.id_to_token(*id).is_some() => Ok(*id),
+        Token::Id(id) => Err(Error::argument(format!("`{name}` has no token number {id}"))),
+        Token::Name(text) => tokenizer.token_to_id(text).ok_or_else(|| {
+            let added = tokenizer.get_added_tokens_decoder();
+            let mut names: Vec<&str> = added.values().map(|t| t.content.as_str()).collect();
+            names.sort_unstable();
+            let near = nearest(text, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            names.truncate(12);
+            let there = if names.is_empty() {
+                "it has no special tokens".to_owned()
+            } else {
+                format!("among its special tokens are {}", names.join(", "))
+            };
+            Error::argument(format!("`{name}` has no token `{text}`{near} ({there})"))
+        }),
+    }
+}
+
+/// Texts with something of everything that patterns look at.
+const SAMPLES: [&str; 8] = [
+    "The quick brown fox doesn't jump; it'll wait, they've said. WE'LL SEE, I'D SAY: 'S 'ſ",
+    "  leading, trailing   \n\n\t mixed \r\n blanks \u{a0}\u{2003}x   ",
+    "numbers 1 12 123 1234 12345 ½ Ⅷ ٣٤ 3.14e-10",
+    "naïve café Ünïcödé 中文字符 日本語テキスト русский العربية हिन्दी 한국어",
+    "emoji 👩‍👩‍👧‍👦🏳️‍🌈 e\u{301}\u{327} \u{200d}\u{feff}\u{0}\u{7f}",
+    "def f(x):\n    return x**2  # comment\n\n\nclass A:\n\tpass",
+    "http://example.com/?a=b&c=d#e <html attr='v'>\u{85}\u{1680}''' \"\"\" ...",
+    "x",
+];
+
+/// Whether infeed's own code gives what the library gives. A last check: the tests hold it against far more.
+fn agrees(fast: &ByteLevel, tokenizer: &Tokenizer) -> bool {
+    let mut memory = Memory::new();
+    SAMPLES.iter().all(|text| {
+        let mut out = vec![];
+        let known = fast.encode(text, &mut memory, usize::MAX, &mut out);
+        !known || tokenizer.encode_fast(*text, false).is_ok_and(|e| e.get_ids() == out)
+    })
+}
