@@ -55,11 +55,8 @@ __all__ = [
     "blend",
     "column_stats",
     "concat",
-<<<<<<< ours
-    "file_list",
-=======
     "csv",
->>>>>>> theirs
+    "file_list",
     "files",
     "folder",
     "generate",
@@ -75,12 +72,9 @@ __all__ = [
     "table",
     "table_info",
     "tar",
-<<<<<<< ours
-    "tokens",
-=======
     "text",
     "tfrecord",
->>>>>>> theirs
+    "tokens",
     "transforms",
     "usable_cpus",
     "world",

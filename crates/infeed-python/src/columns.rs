@@ -55,7 +55,8 @@ pub(crate) fn column_stats(
     py.detach(|| {
         let names = names(&paths)?;
         let kind = kind_of(format, &names)?;
-        Ok(table::column_stats(&kind, &names, &object(args)?, &columns, &categories, &object(ops)?)?.to_string())
+        Ok(table::column_stats(&kind, &names, &object(args)?, &columns, &categories, &object(ops)?)?
+            .to_string())
     })
     .map_err(raise)
 }

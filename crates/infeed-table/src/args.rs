@@ -94,14 +94,15 @@ impl TableArgs {
             Some(Json::Object(all)) => {
                 all.iter().map(|(name, about)| matrix(name, about)).collect::<Result<_>>()?
             }
-            Some(other) => return Err(Error::argument(format!("matrix must be a table of matrices, got {other}"))),
+            Some(other) => {
+                return Err(Error::argument(format!("matrix must be a table of matrices, got {other}")));
+            }
         };
         let page = match get("page") {
             None => PAGE,
-            Some(page) => page
-                .as_u64()
-                .filter(|n| (1..=1 << 24).contains(n))
-                .ok_or_else(|| Error::argument(format!("page must be a number of rows from 1 on, got {page}")))?,
+            Some(page) => page.as_u64().filter(|n| (1..=1 << 24).contains(n)).ok_or_else(|| {
+                Error::argument(format!("page must be a number of rows from 1 on, got {page}"))
+            })?,
         };
         Ok(TableArgs {
             columns: get("columns").map(|value| names("columns", value)).transpose()?,

@@ -41,7 +41,9 @@ impl AvroShard {
             let peek = input.get(at, PEEK.min(input.len - at))?;
             let mut numbers = &peek[..];
             let (Some(count), Some(size)) = (zigzag(&mut numbers), zigzag(&mut numbers)) else {
-                return Err(input.damaged(at, format!("block {} has no length: the file was cut off", rows.len())));
+                return Err(
+                    input.damaged(at, format!("block {} has no length: the file was cut off", rows.len()))
+                );
             };
             let lead = (peek.len() - numbers.len()) as u64;
             let (Ok(count), Ok(size)) = (u64::try_from(count), u64::try_from(size)) else {
@@ -50,11 +52,13 @@ impl AvroShard {
             let len = lead.checked_add(size).and_then(|len| len.checked_add(SYNC));
             let end = len.and_then(|len| at.checked_add(len)).filter(|end| *end <= input.len);
             let (Some(len), Some(end)) = (len, end) else {
-                let what = format!("block {} has {size} bytes and the file ends before: it was cut off", rows.len());
+                let what =
+                    format!("block {} has {size} bytes and the file ends before: it was cut off", rows.len());
                 return Err(input.damaged(at, what));
             };
             if input.get(end - SYNC, SYNC)? != sync {
-                let what = format!("the sync marker after block {} is wrong: the block is damaged", rows.len());
+                let what =
+                    format!("the sync marker after block {} is wrong: the block is damaged", rows.len());
                 return Err(input.damaged(end - SYNC, what));
             }
             if count > u64::from(u32::MAX) {

@@ -142,12 +142,13 @@ fn kind(column: &Column) -> Option<(How, FieldSpec)> {
             }
             None => (How::Json, FieldSpec::json()),
         },
-        DataType::List(item) | DataType::LargeList(item) | DataType::ListView(item) | DataType::LargeListView(item) => {
-            match number(item.data_type()) {
-                Some(dtype) => (How::List(dtype), FieldSpec::array(dtype, vec![Dim::Any])),
-                None => (How::Json, FieldSpec::json()),
-            }
-        }
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item) => match number(item.data_type()) {
+            Some(dtype) => (How::List(dtype), FieldSpec::array(dtype, vec![Dim::Any])),
+            None => (How::Json, FieldSpec::json()),
+        },
         DataType::Map(..) | DataType::Interval(_) => (How::Json, FieldSpec::json()),
         _ => return None,
     })
@@ -171,8 +172,7 @@ fn tensor_shape(column: &Column, flat: &[usize]) -> Option<Vec<usize>> {
     }
     let about: serde_json::Value = serde_json::from_str(meta.get("ARROW:extension:metadata")?).ok()?;
     let dims = about.get("shape")?.as_array()?;
-    let shape: Vec<usize> =
-        dims.iter().map(|n| usize::try_from(n.as_u64()?).ok()).collect::<Option<_>>()?;
+    let shape: Vec<usize> = dims.iter().map(|n| usize::try_from(n.as_u64()?).ok()).collect::<Option<_>>()?;
     let product = shape.iter().try_fold(1usize, |a, b| a.checked_mul(*b))?;
     (product == flat.iter().product::<usize>() && about.get("permutation").is_none()).then_some(shape)
 }
@@ -185,9 +185,10 @@ pub(crate) fn plain(kind: &DataType) -> DataType {
         DataType::RunEndEncoded(_, values) => plain(values.data_type()),
         kind if is_text(kind) => DataType::Utf8,
         kind if is_binary(kind) => DataType::Binary,
-        DataType::List(of) | DataType::LargeList(of) | DataType::ListView(of) | DataType::LargeListView(of) => {
-            DataType::List(item(of))
-        }
+        DataType::List(of)
+        | DataType::LargeList(of)
+        | DataType::ListView(of)
+        | DataType::LargeListView(of) => DataType::List(item(of)),
         DataType::FixedSizeList(of, len) => DataType::FixedSizeList(item(of), *len),
         DataType::Struct(parts) => DataType::Struct(
             parts

@@ -49,7 +49,10 @@ pub(crate) fn expand(kind: &str, paths: &[String], split: Option<&str>) -> Resul
 
 /// The format of the files in a folder.
 pub(crate) fn kind_of_folder(path: &str) -> Option<&'static str> {
-    if ["state.json", "dataset_info.json", "dataset_dict.json"].iter().any(|name| Path::new(path).join(name).exists()) {
+    if ["state.json", "dataset_info.json", "dataset_dict.json"]
+        .iter()
+        .any(|name| Path::new(path).join(name).exists())
+    {
         return Some("arrow");
     }
     crate::open::KINDS.into_iter().find(|kind| {
@@ -69,7 +72,10 @@ fn below(folder: &Path, endings: &[&str], out: &mut Vec<String>) -> Result<()> {
         }
         if path.is_dir() {
             below(&path, endings, out)?;
-        } else if path.extension().is_some_and(|end| endings.iter().any(|known| end.eq_ignore_ascii_case(known))) {
+        } else if path
+            .extension()
+            .is_some_and(|end| endings.iter().any(|known| end.eq_ignore_ascii_case(known)))
+        {
             out.push(path.display().to_string());
         }
     }
@@ -150,10 +156,9 @@ fn cached(folder: &Path, about: &Json, split: Option<&str>) -> Result<Vec<String
             _ => stem,
         };
         let own = known.iter().filter(|name| stem.ends_with(&format!("-{name}")) || stem == **name);
-        let name = own.max_by_key(|name| name.len()).map_or_else(
-            || stem.rsplit_once('-').map_or(stem, |(_, name)| name).to_owned(),
-            Clone::clone,
-        );
+        let name = own
+            .max_by_key(|name| name.len())
+            .map_or_else(|| stem.rsplit_once('-').map_or(stem, |(_, name)| name).to_owned(), Clone::clone);
         splits.entry(name).or_default().push(path.display().to_string());
     }
     if splits.is_empty() {
@@ -184,8 +189,11 @@ fn choose(folder: &Path, splits: &[String], split: Option<&str>) -> Result<Strin
 fn json(path: &Path) -> Result<Json> {
     let name = || path.display().to_string();
     let text = fs::read_to_string(path).map_err(|e| Error::io("read", name(), e))?;
-    serde_json::from_str(&text)
-        .map_err(|e| Error::Format { shard: name(), offset: 0, what: format!("it is not JSON: {e}") })
+    serde_json::from_str(&text).map_err(|e| Error::Format {
+        shard: name(),
+        offset: 0,
+        what: format!("it is not JSON: {e}"),
+    })
 }
 
 fn strings(value: &Json, key: &str) -> Vec<String> {

@@ -127,7 +127,10 @@ impl Reader {
 
     fn get(&self, row: usize) -> Scalar<'_> {
         match self {
-            Reader::Ints(array, _) | Reader::Floats(array, _) | Reader::Bools(array) | Reader::Texts(array)
+            Reader::Ints(array, _)
+            | Reader::Floats(array, _)
+            | Reader::Bools(array)
+            | Reader::Texts(array)
                 if array.is_null(row) =>
             {
                 Scalar::None

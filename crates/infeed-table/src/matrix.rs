@@ -35,12 +35,16 @@ impl Fault {
     /// In words, with the cure.
     pub(crate) fn words(self, column: &str, dtype: Dtype) -> String {
         match self {
-            Fault::Null => format!("column `{column}` is null here; give fill= a value for it, or leave such rows out with where="),
+            Fault::Null => format!(
+                "column `{column}` is null here; give fill= a value for it, or leave such rows out with where="
+            ),
             Fault::Unknown => format!(
                 "column `{column}` has a value here that is not among its categories; add it, or set unknown= to a number"
             ),
             Fault::Fit => format!("the value of column `{column}` does not fit {dtype}; take a wider dtype"),
-            Fault::Nan => format!("column `{column}` is not a number here, which {dtype} cannot hold; give fill= a value"),
+            Fault::Nan => format!(
+                "column `{column}` is not a number here, which {dtype} cannot hold; give fill= a value"
+            ),
         }
     }
 }
@@ -89,11 +93,14 @@ fn numbers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
             &cast(array, &DataType::Int64).map_err(fail)?
         }
-        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-            &cast(array, &DataType::Float64).map_err(fail)?
-        }
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => &cast(array, &DataType::Float64).map_err(fail)?,
         // There is no direct way between whole numbers and half floats.
-        kind if *to == DataType::Float16 && !kind.is_floating() => &cast(array, &DataType::Float32).map_err(fail)?,
+        kind if *to == DataType::Float16 && !kind.is_floating() => {
+            &cast(array, &DataType::Float32).map_err(fail)?
+        }
         _ => array,
     };
     cast_with_options(array, to, &CastOptions { safe: true, ..CastOptions::default() }).map_err(fail)
@@ -254,9 +261,9 @@ fn narrow(values: &[f64], dtype: Dtype) -> Buffer {
         Dtype::I64 => to!(i64),
         Dtype::F32 => to!(f32),
         Dtype::F64 => Buffer::from_vec(values.to_vec()),
-        Dtype::F16 => Buffer::from_vec(
-            values.iter().map(|x| half::f16::from_f64(*x).to_bits()).collect::<Vec<u16>>(),
-        ),
+        Dtype::F16 => {
+            Buffer::from_vec(values.iter().map(|x| half::f16::from_f64(*x).to_bits()).collect::<Vec<u16>>())
+        }
         Dtype::Bf16 => bytes_of_bf16(values.iter().map(|x| bf16::from_f64(*x)).collect()),
     }
 }

@@ -109,7 +109,9 @@ fn twice(fields: &[Field]) -> Option<&str> {
 
 fn missing(shard: &str, name: &str, there: &[Field], odd: &[(String, arrow_schema::DataType)]) -> Error {
     if let Some((_, kind)) = odd.iter().find(|(odd, _)| odd == name) {
-        return Error::argument(format!("column `{name}` of `{shard}` has the type {kind}, which is not supported"));
+        return Error::argument(format!(
+            "column `{name}` of `{shard}` has the type {kind}, which is not supported"
+        ));
     }
     let names: Vec<&str> = there.iter().map(|field| &*field.name).collect();
     let near = registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();

@@ -10,8 +10,7 @@ use crate::{
     ipc::IpcShard,
     loose::Filling,
     mixed::{self, Columns},
-    ops,
-    parallel,
+    ops, parallel,
     parquet::ParquetShard,
     source::TableSource,
     sqlite,
@@ -72,7 +71,8 @@ pub fn info(kind: &str, paths: &[String], args: &Map<String, Json>) -> Result<Js
 
 fn known(kind: &str) -> Result<&'static str> {
     KINDS.into_iter().find(|name| *name == kind).ok_or_else(|| {
-        let near = registry::nearest(kind, &KINDS).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        let near =
+            registry::nearest(kind, &KINDS).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
         Error::argument(format!("there is no table format `{kind}`{near} (there are: {})", KINDS.join(", ")))
     })
 }
@@ -121,7 +121,9 @@ fn fields(columns: &Columns, args: &TableArgs) -> Result<Vec<(Arc<str>, FieldSpe
     for matrix in &args.matrices {
         let bad = |what: String| Error::argument(format!("matrix `{}`: {what}", matrix.name));
         if out.iter().any(|(name, ..)| **name == *matrix.name) {
-            return Err(bad("there is a column of that name among the fields: give it another one".to_owned()));
+            return Err(bad(
+                "there is a column of that name among the fields: give it another one".to_owned()
+            ));
         }
         if let Some(wrong) = matrix.ops.keys().find(|name| *name != "*" && !matrix.columns.contains(name)) {
             return Err(bad(format!("there are operations for `{wrong}`, which is none of its columns")));
@@ -144,7 +146,9 @@ fn fields(columns: &Columns, args: &TableArgs) -> Result<Vec<(Arc<str>, FieldSpe
     if out.is_empty() {
         return Err(Error::argument("no column is asked for: name one in columns= or leave columns= out"));
     }
-    if let Some(wrong) = args.fill.keys().find(|name| *name != "*" && !columns.fields.iter().any(|f| *f.name == ***name)) {
+    if let Some(wrong) =
+        args.fill.keys().find(|name| *name != "*" && !columns.fields.iter().any(|f| *f.name == ***name))
+    {
         return Err(Error::argument(format!("fill: there is no column `{wrong}` among those that are read")));
     }
     Ok(out)

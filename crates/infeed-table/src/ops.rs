@@ -105,9 +105,9 @@ fn categories(step: &Map<String, Json>) -> Result<Op, String> {
     let unknown = match step.get("unknown") {
         None => Some(-1.0),
         Some(Json::String(text)) if text == "error" => None,
-        Some(value) => {
-            Some(value.as_f64().ok_or_else(|| format!("unknown must be a number or \"error\", got {value}"))?)
-        }
+        Some(value) => Some(
+            value.as_f64().ok_or_else(|| format!("unknown must be a number or \"error\", got {value}"))?,
+        ),
     };
     let mut out = Categories { texts: HashMap::new(), ints: HashMap::new(), unknown };
     for (place, value) in values.iter().enumerate() {

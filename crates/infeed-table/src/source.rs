@@ -5,8 +5,8 @@ use crate::{
     blocks::Blocks,
     cache::Cache,
     decoded::{Cells, Decoded, Made, Part, Set, decode, fault},
-    filter::{self, Kept},
     field::How,
+    filter::{self, Kept},
     lookup::Lookup,
     loose::{self, Filling},
     matrix::{self, Fault},
@@ -74,12 +74,16 @@ impl TableSource {
         if block_rows.is_empty() {
             let name = shards.first().map_or("", |shard| shard.name());
             let what = if args.filter.is_some() { "no row fulfils where=" } else { "there are no rows" };
-            return Err(Error::argument(format!("{what}: `{name}` and {} more", shards.len().saturating_sub(1))));
+            return Err(Error::argument(format!(
+                "{what}: `{name}` and {} more",
+                shards.len().saturating_sub(1)
+            )));
         }
         let lookup = Lookup::new(&block_rows);
         let starts: Vec<Lookup> = shards.iter().map(|shard| Lookup::new(shard.block_rows())).collect();
         let block_starts = blocks.iter().map(|(shard, block)| starts[*shard].start(*block)).collect();
-        let spec = Spec { fields: fields.iter().map(|(name, spec, _)| (name.clone(), spec.clone())).collect() };
+        let spec =
+            Spec { fields: fields.iter().map(|(name, spec, _)| (name.clone(), spec.clone())).collect() };
         let made: Vec<Arc<Made>> = fields.into_iter().map(|(_, _, made)| Arc::new(made)).collect();
         let mut source = TableSource {
             kind,
@@ -99,7 +103,12 @@ impl TableSource {
             sets: Mutex::default(),
             cache: Cache::new(),
         };
-        source.weights = source.made.iter().zip(&source.spec.fields).map(|(made, field)| source.weigh(made, &field.1)).collect();
+        source.weights = source
+            .made
+            .iter()
+            .zip(&source.spec.fields)
+            .map(|(made, field)| source.weigh(made, &field.1))
+            .collect();
         Ok(source)
     }
 
@@ -183,7 +192,11 @@ impl TableSource {
                     };
                 }
                 let data = Bytes::copy_from_slice(decoded.cell(row, *offset, *width));
-                Ok(Value::Tensor(Tensor { dtype: spec.dtype, shape: spec.fixed_shape().unwrap_or_default(), data }))
+                Ok(Value::Tensor(Tensor {
+                    dtype: spec.dtype,
+                    shape: spec.fixed_shape().unwrap_or_default(),
+                    data,
+                }))
             }
             (Cells::Loose(array), Made::Column { field, fill }) => {
                 let field = &self.columns.fields[*field];

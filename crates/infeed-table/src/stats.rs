@@ -112,7 +112,8 @@ pub fn column_stats(
     let mut out = Map::new();
     for name in &all {
         let field = source.columns.fields.iter().position(|field| *field.name == **name);
-        let field = field.ok_or_else(|| Error::argument(format!("`{name}` is a struct: name its columns")))?;
+        let field =
+            field.ok_or_else(|| Error::argument(format!("`{name}` is a struct: name its columns")))?;
         let found = if categories.contains(name) {
             distinct(&source, field)?
         } else {
@@ -138,7 +139,10 @@ fn moments(source: &TableSource, field: usize, steps: &[ops::Op]) -> Result<Json
         )));
     }
     let blocks = parallel::map(source.blocks.len(), |block| {
-        let mut all = lane(&column(source, block, field)?, &[], Dtype::F64, Nulls::Auto)?.data.typed_data::<f64>().to_vec();
+        let mut all = lane(&column(source, block, field)?, &[], Dtype::F64, Nulls::Auto)?
+            .data
+            .typed_data::<f64>()
+            .to_vec();
         steps.iter().for_each(|step| ops::apply(step, &mut all));
         Ok(Moments::of(&all))
     })?;
@@ -176,7 +180,10 @@ fn distinct(source: &TableSource, field: usize) -> Result<Json> {
             out.ints.extend(all.filter(|(row, _)| array.is_valid(*row)).map(|(_, x)| *x));
         }
         if out.texts.len().max(out.ints.len()) > MOST {
-            return Err(Error::argument(format!("column `{}` has more than {MOST} distinct values", about.name)));
+            return Err(Error::argument(format!(
+                "column `{}` has more than {MOST} distinct values",
+                about.name
+            )));
         }
         Ok(out)
     })?;

@@ -19,7 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut worker = encoder.worker();
             move |text: &str| worker.encode(text).map_or(0, <[u32]>::len)
         })?;
-        measure("library, encode", &texts, threads, || |text: &str| library.encode(text, false).map_or(0, |e| e.len()))?;
+        measure("library, encode", &texts, threads, || {
+            |text: &str| library.encode(text, false).map_or(0, |e| e.len())
+        })?;
         measure("library, encode_fast", &texts, threads, || {
             |text: &str| library.encode_fast(text, false).map_or(0, |e| e.len())
         })?;

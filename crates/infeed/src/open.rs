@@ -14,11 +14,7 @@ use infeed_tokens::TokenSource;
 use std::sync::Arc;
 
 /// The names that `format` may have besides those of [`format::ENTRIES`].
-<<<<<<< ours
-const WHOLE_FILES: [&str; 4] = ["folder", "files", "manifest", "tokens"];
-=======
-const WHOLE_FILES: [&str; 4] = ["mds", "folder", "files", "manifest"];
->>>>>>> theirs
+const WHOLE_FILES: [&str; 5] = ["mds", "tokens", "folder", "files", "manifest"];
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
@@ -97,7 +93,7 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
         Detected::Stream { format, names } => {
             return stream(recipe, format, names.into_iter().map(Opening::File).collect());
         }
-        Detected::Table { format, .. } => return Err(unknown(format)),
+        Detected::Table { format, names } => Arc::new(infeed_table::open(format, &names, &recipe.args)?),
         Detected::Mds(path) => format::open_mds(&path, &recipe.args)?,
         Detected::Shards { format, names } => shards(store, format, &names, recipe)?,
         Detected::Files => Arc::new(FolderSource::files(store, &names)?),
@@ -110,7 +106,6 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     Ok(Opened::Rows(found))
 }
 
-<<<<<<< ours
 /// Corpora are called by prefixes, which are no files: `x` of `x.idx` and `x.bin`.
 fn token_paths(paths: &[String]) -> Result<Vec<String>> {
     let mut out = Vec::new();
@@ -122,11 +117,6 @@ fn token_paths(paths: &[String]) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// Tars that are read from front to back.
-fn stream(recipe: &SourceRecipe, parts: Vec<Opening>) -> Result<Opened> {
-    if !matches!(recipe.format.as_str(), "auto" | "tar") {
-        return Err(Error::argument(format!("only tars can be read as a stream, not `{}`", recipe.format)));
-=======
 /// Shards that are read from front to back.
 fn stream(recipe: &SourceRecipe, format: &str, parts: Vec<Opening>) -> Result<Opened> {
     if let Some(entry) = format::LAYOUTS.iter().find(|entry| entry.name == format) {
@@ -136,7 +126,6 @@ fn stream(recipe: &SourceRecipe, format: &str, parts: Vec<Opening>) -> Result<Op
         let known: Vec<&str> = format::LAYOUTS.iter().map(|entry| entry.name).collect();
         let known = known.join(", ");
         return Err(Error::argument(format!("`{format}` cannot be read as a stream; tar, {known} can")));
->>>>>>> theirs
     }
     if recipe.args.get("lenient").is_some_and(|lenient| lenient == true) {
         return Err(Error::argument(

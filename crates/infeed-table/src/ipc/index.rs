@@ -66,7 +66,8 @@ fn file(input: &Input) -> Result<Index> {
     let len = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let start = end.checked_sub(len).ok_or_else(cut)?;
     let bytes = input.get(start, len)?;
-    let footer = root_as_footer(&bytes).map_err(|e| input.damaged(start, format!("its footer makes no sense: {e}")))?;
+    let footer = root_as_footer(&bytes)
+        .map_err(|e| input.damaged(start, format!("its footer makes no sense: {e}")))?;
     let schema = footer.schema().ok_or_else(|| input.damaged(start, "its footer has no schema"))?;
     let mut index = Index {
         schema: Arc::new(try_fb_to_schema(schema).map_err(|e| no_header(input, start, &e.to_string()))?),
@@ -90,9 +91,8 @@ fn file(input: &Input) -> Result<Index> {
 
 /// Where a footer says that a message lies.
 fn place(input: &Input, block: &arrow_ipc::Block) -> Result<Part> {
-    let number = |n: i64| {
-        u64::try_from(n).map_err(|_| input.damaged(input.len, "its footer has negative numbers"))
-    };
+    let number =
+        |n: i64| u64::try_from(n).map_err(|_| input.damaged(input.len, "its footer has negative numbers"));
     let start = number(block.offset())?;
     let mark = input.get(start, 4)?;
     let skip = if mark[..] == [0xff; 4] { 8 } else { 4 };
@@ -132,7 +132,9 @@ fn stream(input: &Input) -> Result<Index> {
                 let rows = rows.ok_or_else(|| no_header(input, at, "it has no number of rows"))?;
                 index.batches.push(Batch { part, rows, dictionaries: index.dictionaries.len() });
             }
-            _ => return Err(no_header(input, at, "only schema, dictionaries and record batches can be read")),
+            _ => {
+                return Err(no_header(input, at, "only schema, dictionaries and record batches can be read"));
+            }
         }
         at = part.start + part.head + part.body;
         if at > input.len {

@@ -9,11 +9,7 @@ use crate::{
 };
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
-use arrow_ipc::{
-    Block, CompressionType, MetadataVersion,
-    reader::FileDecoder,
-    root_as_message,
-};
+use arrow_ipc::{Block, CompressionType, MetadataVersion, reader::FileDecoder, root_as_message};
 use arrow_schema::SchemaRef;
 use index::{Index, Part};
 use infeed_core::{Error, Result};
@@ -33,7 +29,8 @@ impl IpcShard {
     pub(crate) fn open(path: &str, reading: Reading) -> Result<Self> {
         let input = Input::open(path, reading)?;
         let opened = catch_unwind(AssertUnwindSafe(|| index::read(&input)));
-        let index = opened.unwrap_or_else(|_| Err(input.damaged(0, "its headers make no sense; write it again")))?;
+        let index =
+            opened.unwrap_or_else(|_| Err(input.damaged(0, "its headers make no sense; write it again")))?;
         let rows = index.batches.iter().map(|batch| batch.rows).collect();
         Ok(IpcShard { input, schema: index.schema.clone(), version: index.version, index, rows })
     }
@@ -47,7 +44,9 @@ impl IpcShard {
 
     fn failed(&self, part: &Part, what: impl std::fmt::Display) -> Error {
         let start = part.start;
-        Error::sample(format!("it cannot be decoded ({what}, at byte {start}); write the file again or leave it out"))
+        Error::sample(format!(
+            "it cannot be decoded ({what}, at byte {start}); write the file again or leave it out"
+        ))
     }
 }
 
@@ -103,9 +102,9 @@ fn claims(message: &[u8], part: &Part) -> Result<(), String> {
         None => message.header_as_record_batch(),
     };
     let Some(batch) = batch else { return Err("it is no record batch".to_owned()) };
-    let compressed = batch.compression().is_some_and(|c| {
-        c.codec() == CompressionType::LZ4_FRAME || c.codec() == CompressionType::ZSTD
-    });
+    let compressed = batch
+        .compression()
+        .is_some_and(|c| c.codec() == CompressionType::LZ4_FRAME || c.codec() == CompressionType::ZSTD);
     for buffer in batch.buffers().into_iter().flatten() {
         let (offset, len) = (buffer.offset(), buffer.length());
         let end = offset.checked_add(len).filter(|end| offset >= 0 && len >= 0 && *end <= body.len() as i64);

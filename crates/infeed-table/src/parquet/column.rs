@@ -1,12 +1,12 @@
 //! Columns of numbers in the encodings that nearly all files have (plain, and places in a dictionary), page by page into
 //! one array. The general reader does the same in more steps; it takes everything else.
 
-use crate::recycle::Recycled;
 use super::{
     ParquetShard,
     bits::{Run, Runs, unpack},
     chunk::Chunks,
 };
+use crate::recycle::Recycled;
 use ::parquet::{
     basic::{Encoding, Type},
     column::page::{Page, PageReader},
@@ -153,7 +153,9 @@ impl<W: Word> Values<W> {
                     (values, *num_values, *encoding, levels)
                 }
             }
-            Page::DataPageV2 { buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, .. } => {
+            Page::DataPageV2 {
+                buf, num_values, encoding, def_levels_byte_len, rep_levels_byte_len, ..
+            } => {
                 let (_, rest) = buf.split_at_checked(*rep_levels_byte_len as usize).ok_or(SHORT)?;
                 let (levels, values) = rest.split_at_checked(*def_levels_byte_len as usize).ok_or(SHORT)?;
                 (values, *num_values, *encoding, levels)
@@ -238,12 +240,15 @@ impl<W: Word> Values<W> {
                     let ok = unpack(usize::from(*width), packed, len, |places| {
                         let most = places.iter().fold(0, |a, b| a.max(*b));
                         if (most as usize) < dictionary.len() {
-                            values.extend_from_slice(&places.map(|place| W::from_cell(&dictionary[place as usize])));
+                            values.extend_from_slice(
+                                &places.map(|place| W::from_cell(&dictionary[place as usize])),
+                            );
                             return true;
                         }
                         // Behind the last value anything may stand.
                         let some = places[..(end - values.len()).min(8)].iter();
-                        let found: Option<Vec<W>> = some.map(|p| dictionary.get(*p as usize).map(W::from_cell)).collect();
+                        let found: Option<Vec<W>> =
+                            some.map(|p| dictionary.get(*p as usize).map(W::from_cell)).collect();
                         found.is_some_and(|found| {
                             values.extend_from_slice(&found);
                             true

@@ -78,8 +78,7 @@ impl ParquetShard {
             .build()
             .map_err(|e| failed(&e))?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
-        let batches: Vec<RecordBatch> =
-            reader.collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|e| failed(&e))?;
         let whole = match batches.len() {
             1 => batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema)),
             _ => arrow_select::concat::concat_batches(&schema, &batches).map_err(|e| failed(&e))?,
@@ -96,7 +95,10 @@ fn failed(what: &dyn std::fmt::Display) -> Error {
 }
 
 fn bad_footer(input: &Input, what: &str) -> Error {
-    input.damaged(input.len.saturating_sub(8), format!("the footer cannot be used: {what}; write the file again"))
+    input.damaged(
+        input.len.saturating_sub(8),
+        format!("the footer cannot be used: {what}; write the file again"),
+    )
 }
 
 fn footer(input: &Input) -> Result<ArrowReaderMetadata> {
@@ -181,7 +183,11 @@ impl Blocks for ParquetShard {
 
 /// Shares the shard's parts with the fast way.
 impl ParquetShard {
-    fn leaf(&self, block: usize, column: usize) -> Option<(&Input, &::parquet::file::metadata::ColumnChunkMetaData)> {
+    fn leaf(
+        &self,
+        block: usize,
+        column: usize,
+    ) -> Option<(&Input, &::parquet::file::metadata::ColumnChunkMetaData)> {
         let (first, end) = self.leaves[column];
         if end != first + 1 {
             return None;

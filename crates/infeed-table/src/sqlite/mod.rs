@@ -10,7 +10,7 @@ use crate::{args::TableArgs, blocks::Blocks};
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
 use infeed_core::{Error, Result};
-use kinds::{Kind, Column};
+use kinds::{Column, Kind};
 use pool::Pool;
 use rusqlite::types::Value;
 use std::sync::Arc;
@@ -47,7 +47,9 @@ impl SqliteShard {
             Some(key) => {
                 if let Some(wrong) = key.iter().find(|name| !names.contains(name) && *name != "rowid") {
                     let there = names.join(", ");
-                    return Err(pool.bad(&format!("there is no column `{wrong}` for key= (there are: {there})")));
+                    return Err(
+                        pool.bad(&format!("there is no column `{wrong}` for key= (there are: {there})"))
+                    );
                 }
                 key.iter().map(|name| quote(name)).collect()
             }
@@ -74,7 +76,9 @@ fn pages(pool: &Pool, from: &str, key: &[String], page: u64) -> Result<(Vec<u64>
             return Ok(Some(format!("the key {} is null somewhere: rows cannot be found by it", key[at])));
         }
         if next == last {
-            return Ok(Some(format!("the key ({list}) has {next:?} more than once: choose one that is unique")));
+            return Ok(Some(format!(
+                "the key ({list}) has {next:?} more than once: choose one that is unique"
+            )));
         }
         if rows.last().is_none_or(|rows| *rows == page) {
             before.push(std::mem::take(&mut last));

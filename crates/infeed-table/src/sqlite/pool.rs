@@ -43,7 +43,9 @@ impl Pool {
     fn failed(&self, e: &rusqlite::Error) -> Error {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked};
         let cure = match e.sqlite_error_code() {
-            Some(DatabaseBusy | DatabaseLocked) => ": another program writes to it; wait for it, or read a copy",
+            Some(DatabaseBusy | DatabaseLocked) => {
+                ": another program writes to it; wait for it, or read a copy"
+            }
             Some(DatabaseCorrupt) => ": the file is damaged; `.recover` of the sqlite3 program may save it",
             _ => "",
         };
@@ -125,8 +127,10 @@ impl Pool {
 
     /// The key when none was given: the row number, where there is one.
     pub(super) fn rowid(&self, from: &str, args: &TableArgs) -> Result<Vec<String>> {
-        let has = args.query.is_none() && self.with(|c| Ok(c.prepare(&format!("SELECT rowid FROM {from}")).is_ok()))?;
-        let is_table = has && self.tables()?.iter().any(|(name, kind)| quote(name) == from && kind == "table");
+        let has = args.query.is_none()
+            && self.with(|c| Ok(c.prepare(&format!("SELECT rowid FROM {from}")).is_ok()))?;
+        let is_table =
+            has && self.tables()?.iter().any(|(name, kind)| quote(name) == from && kind == "table");
         if is_table {
             return Ok(vec!["rowid".to_owned()]);
         }

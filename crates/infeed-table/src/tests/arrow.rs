@@ -33,13 +33,16 @@ fn stream(path: &Path, count: i64, compression: Option<CompressionType>) {
 #[test]
 fn files_and_streams_of_every_codec() {
     let folder = tempfile::tempdir().unwrap();
-    for (case, compression) in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)].into_iter().enumerate() {
+    for (case, compression) in
+        [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)].into_iter().enumerate()
+    {
         let path = folder.path().join(format!("{case}.arrows"));
         stream(&path, 3, compression);
         let file = folder.path().join(format!("{case}.arrow"));
         let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
         let mut out =
-            FileWriter::try_new_with_options(File::create(&file).unwrap(), &batch(0).schema(), options).unwrap();
+            FileWriter::try_new_with_options(File::create(&file).unwrap(), &batch(0).schema(), options)
+                .unwrap();
         (0..3).for_each(|i| out.write(&batch(i * 10)).unwrap());
         out.finish().unwrap();
         for path in [path, file] {
@@ -50,7 +53,8 @@ fn files_and_streams_of_every_codec() {
                 assert_eq!(all(&source, "x"), want);
                 assert_eq!(all(&source, "t")[29], "t29");
                 assert_eq!(all(&source, "k")[..3], ["a", "b", "a"]);
-                let one = open_arrow(&path, json!({"columns": ["t"], "where": "x == 17", "read": read})).unwrap();
+                let one =
+                    open_arrow(&path, json!({"columns": ["t"], "where": "x == 17", "read": read})).unwrap();
                 assert_eq!((all(&one, "t"), one.key(0)), (vec!["t17".to_owned()], "17".to_owned()));
             }
         }
@@ -100,7 +104,8 @@ fn avro_blocks_are_walked_and_checked() {
         out
     };
     let text = |text: &str| [zigzag(text.len() as i64), text.as_bytes().to_vec()].concat();
-    let schema = r#"{"type":"record","name":"r","fields":[{"name":"x","type":"long"},{"name":"t","type":"string"}]}"#;
+    let schema =
+        r#"{"type":"record","name":"r","fields":[{"name":"x","type":"long"},{"name":"t","type":"string"}]}"#;
     let sync = [7u8; 16];
     let mut bytes = b"Obj\x01".to_vec();
     bytes.extend([zigzag(1), text("avro.schema"), text(schema), zigzag(0)].concat());

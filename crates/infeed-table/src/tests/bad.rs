@@ -9,7 +9,8 @@ use std::fs;
 fn good(folder: &Path) -> Vec<u8> {
     let ints: Int64Array = (0..500).map(|i| if i % 5 == 0 { None } else { Some(i % 50) }).collect();
     let texts: StringArray = (0..500).map(|i| Some(format!("text {}", i % 40))).collect();
-    let path = parquet(&folder.join("good.parquet"), vec![("x", Arc::new(ints)), ("t", Arc::new(texts))], 200);
+    let path =
+        parquet(&folder.join("good.parquet"), vec![("x", Arc::new(ints)), ("t", Arc::new(texts))], 200);
     fs::read(path).unwrap()
 }
 

@@ -59,8 +59,19 @@ fn every_kind_of_column_has_its_field() {
     assert_eq!(
         specs,
         [
-            "flag: bool", "float: f32", "int: i64", "text: text", "blob: encoded bytes", "day: i64", "time: i64",
-            "money: f64", "kind: text", "list: f32[?]", "fixed: i32[2]", "inner.x: i32", "inner.t: text",
+            "flag: bool",
+            "float: f32",
+            "int: i64",
+            "text: text",
+            "blob: encoded bytes",
+            "day: i64",
+            "time: i64",
+            "money: f64",
+            "kind: text",
+            "list: f32[?]",
+            "fixed: i32[2]",
+            "inner.x: i32",
+            "inner.t: text",
         ]
     );
     for (field, want) in [
@@ -90,7 +101,10 @@ fn every_kind_of_column_has_its_field() {
     source.fill(&[2, 0], &names(&["int"]), &mut [&mut out]).unwrap();
     assert_eq!((out[0], out[8]), (9, 7));
 
-    let filled = open(&path, json!({"columns": ["int", "text", "float"], "fill": {"int": -1, "text": "?", "float": 0}}));
+    let filled = open(
+        &path,
+        json!({"columns": ["int", "text", "float"], "fill": {"int": -1, "text": "?", "float": 0}}),
+    );
     let filled = filled.unwrap();
     assert_eq!(all(&filled, "int"), ["7", "-1", "9"]);
     assert_eq!(all(&filled, "text"), ["é", "?", ""]);
@@ -116,7 +130,8 @@ fn files_in_columns_are_bytes_or_paths() {
         ),
         (
             Arc::new(arrow_schema::Field::new("path", arrow_schema::DataType::Utf8, true)),
-            Arc::new(StringArray::from(vec![Some("a.jpg"), Some("beside.bin"), None, Some("gone.jpg")])) as ArrayRef,
+            Arc::new(StringArray::from(vec![Some("a.jpg"), Some("beside.bin"), None, Some("gone.jpg")]))
+                as ArrayRef,
         ),
     ]);
     let path = parquet(&folder.path().join("a.parquet"), vec![("image", Arc::new(image))], 10);
@@ -146,8 +161,9 @@ fn both_ways_of_reading_numbers_agree() {
     let folder = tempfile::tempdir().unwrap();
     for (case, null, distinct) in [(0, 0, 5), (1, 3, 7), (2, 1, 100_000), (3, 0, 100_000), (4, 97, 3)] {
         let value = |i: i64| i * 7919 % distinct;
-        let ints: Int64Array =
-            (0..20_000i64).map(|i| if null > 0 && i % (null + 1) < null.min(40) { None } else { Some(value(i)) }).collect();
+        let ints: Int64Array = (0..20_000i64)
+            .map(|i| if null > 0 && i % (null + 1) < null.min(40) { None } else { Some(value(i)) })
+            .collect();
         let floats: Float32Array = ints.iter().map(|x| x.map(|x| x as f32 / 3.0)).collect();
         let path = folder.path().join(format!("{case}.parquet"));
         let path = parquet(&path, vec![("i", Arc::new(ints.clone())), ("f", Arc::new(floats.clone()))], 7001);

@@ -7,7 +7,8 @@ use serde_json::json;
 fn people(folder: &Path) -> String {
     let ages: Int64Array = (0..100).map(|i| if i % 10 == 3 { None } else { Some(i) }).collect();
     let lands: StringArray = (0..100).map(|i| Some(["DE", "FR", "US"][i % 3])).collect();
-    let scores: Float64Array = (0..100).map(|i| Some(if i == 50 { f64::NAN } else { f64::from(i) / 2.0 })).collect();
+    let scores: Float64Array =
+        (0..100).map(|i| Some(if i == 50 { f64::NAN } else { f64::from(i) / 2.0 })).collect();
     parquet(
         &folder.join("people.parquet"),
         vec![("age", Arc::new(ages)), ("land", Arc::new(lands)), ("score", Arc::new(scores))],
@@ -37,7 +38,8 @@ fn rows_are_chosen_and_groups_left_out_unread() {
         let keys: Vec<u64> = (0..source.rows()).map(|row| source.key(row).parse().unwrap()).collect();
         assert_eq!(keys, want, "{filter}");
         assert_eq!(source.work(), (0, skipped), "{filter}");
-        let lands: Vec<String> = want.iter().map(|i| ["DE", "FR", "US"][*i as usize % 3].to_owned()).collect();
+        let lands: Vec<String> =
+            want.iter().map(|i| ["DE", "FR", "US"][*i as usize % 3].to_owned()).collect();
         assert_eq!(all(&source, "land"), lands, "{filter}");
         assert_eq!(source.block_rows().iter().sum::<u64>(), source.rows());
         assert_eq!(source.shard_rows(), [want.len() as u64]);
@@ -51,7 +53,9 @@ fn columns_of_a_filter_need_not_be_fields() {
     let source = open(&path, json!({"columns": ["land"], "where": "score > 48.9"})).unwrap();
     assert_eq!(source.spec().fields.len(), 1);
     assert_eq!(all(&source, "land"), ["US", "DE"]);
-    for (filter, word) in [("nothing > 3", "no column `nothing`"), ("age > 'x'", "cannot compare"), ("age >", "filter")] {
+    for (filter, word) in
+        [("nothing > 3", "no column `nothing`"), ("age > 'x'", "cannot compare"), ("age >", "filter")]
+    {
         let error = open(&path, json!({"where": filter})).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }

@@ -59,14 +59,17 @@ fn operations_in_their_order() {
     let want: Vec<String> = want.iter().map(|(a, b, c)| format!("[{a} {b} {c}]")).collect();
     assert_eq!(got, want);
     // A column that is the same everywhere becomes zero.
-    let flat = json!({"columns": ["y"], "dtype": "f64", "ops": {"y": [{"op": "standardize", "mean": 4, "std": 0}]}});
+    let flat =
+        json!({"columns": ["y"], "dtype": "f64", "ops": {"y": [{"op": "standardize", "mean": 4, "std": 0}]}});
     assert_eq!(matrix(folder.path(), flat).unwrap()[0], "[0]");
 }
 
 #[test]
 fn narrow_types() {
     let folder = tempfile::tempdir().unwrap();
-    for (dtype, bits) in [("f16", half::f16::from_f32(-20.0).to_bits()), ("bf16", half::bf16::from_f32(-20.0).to_bits())] {
+    for (dtype, bits) in
+        [("f16", half::f16::from_f32(-20.0).to_bits()), ("bf16", half::bf16::from_f32(-20.0).to_bits())]
+    {
         for ops in [json!({}), json!({"b": [{"op": "clip", "min": -50}]})] {
             let about = json!({"columns": ["b"], "dtype": dtype, "ops": ops});
             let got = matrix(folder.path(), about).unwrap();
@@ -86,13 +89,21 @@ fn what_has_no_number_is_named() {
     for (about, row, wanted) in [
         (json!({"columns": ["y", "b"], "dtype": "i64"}), 3, "column `b` is null here"),
         (json!({"columns": ["b"], "dtype": "u8"}), 1, "does not fit u8"),
-        (json!({"columns": ["b"], "dtype": "u8", "ops": {"b": [{"op": "clip", "max": 25}]}}), 1, "does not fit u8"),
+        (
+            json!({"columns": ["b"], "dtype": "u8", "ops": {"b": [{"op": "clip", "max": 25}]}}),
+            1,
+            "does not fit u8",
+        ),
         (
             json!({"columns": ["c"], "ops": {"c": [{"op": "categories", "values": ["x", "y"], "unknown": "error"}]}}),
             2,
             "not among its categories",
         ),
-        (json!({"columns": ["a"], "dtype": "i64", "ops": {"a": [{"op": "clip", "max": 25}]}}), 3, "not a number here"),
+        (
+            json!({"columns": ["a"], "dtype": "i64", "ops": {"a": [{"op": "clip", "max": 25}]}}),
+            3,
+            "not a number here",
+        ),
     ] {
         let source = open(&path, json!({"columns": [], "matrix": {"m": about}})).unwrap();
         // Only that row is bad.
@@ -121,7 +132,8 @@ fn statistics_of_columns() {
     let path = table(folder.path());
     let none = serde_json::Map::new();
     let name = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
-    let got = crate::column_stats("parquet", &[path.clone()], &none, &name(&["a", "b"]), &name(&["c", "y"]), &none);
+    let got =
+        crate::column_stats("parquet", &[path.clone()], &none, &name(&["a", "b"]), &name(&["c", "y"]), &none);
     let got = got.unwrap();
     assert_eq!(got["a"], json!({"count": 2, "nulls": 2, "mean": 0.5, "std": 0.5, "min": 0.0, "max": 1.0}));
     assert_eq!(got["b"]["count"], 3);
@@ -129,6 +141,7 @@ fn statistics_of_columns() {
     assert_eq!(got["c"], json!({"count": 3, "nulls": 1, "values": ["?", "x", "y"]}));
     assert_eq!(got["y"]["values"], json!([1, 2, 3, 4]));
     let ops = json!({"b": [{"op": "clip", "min": 0}]});
-    let got = crate::column_stats("parquet", &[path], &none, &name(&["b"]), &[], ops.as_object().unwrap()).unwrap();
+    let got =
+        crate::column_stats("parquet", &[path], &none, &name(&["b"]), &[], ops.as_object().unwrap()).unwrap();
     assert_eq!(got["b"]["min"], 0.0);
 }

@@ -16,9 +16,11 @@ use std::{fs::File, path::Path, sync::Arc};
 
 /// Writes a Parquet file with row groups of so many rows.
 pub(super) fn parquet(path: &Path, columns: Vec<(&str, ArrayRef)>, group: usize) -> String {
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true))).unwrap();
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true))).unwrap();
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group)).build();
-    let mut out = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    let mut out =
+        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     out.write(&batch).unwrap();
     out.close().unwrap();
     path.display().to_string()

@@ -40,7 +40,8 @@ impl Added {
                 kinds.push(if odd { Kind::Odd } else { Kind::Plain(*id) });
             }
             if !texts.is_empty() {
-                let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).ok()?;
+                let search =
+                    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).ok()?;
                 rounds.push((search, kinds));
             }
         }

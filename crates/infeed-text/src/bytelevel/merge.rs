@@ -70,7 +70,11 @@ impl Merger {
     pub(super) fn merge(&mut self, table: &Merges, bytes: impl Iterator<Item = u32>) -> &[u32] {
         self.tokens.clear();
         self.tokens.extend(bytes);
-        if self.tokens.len() > SHORT { self.long(table) } else { self.short(table) }
+        if self.tokens.len() > SHORT {
+            self.long(table)
+        } else {
+            self.short(table)
+        }
         &self.tokens
     }
 
@@ -103,7 +107,8 @@ impl Merger {
         links.clear();
         links.extend((0..count).map(|i| (i.wrapping_sub(1), if i + 1 == count { END } else { i + 1 })));
         heap.clear();
-        let ask = |tokens: &[u32], left: u32, right: u32| table.get(tokens[left as usize], tokens[right as usize]);
+        let ask =
+            |tokens: &[u32], left: u32, right: u32| table.get(tokens[left as usize], tokens[right as usize]);
         for left in 0..count.saturating_sub(1) {
             let merge = ask(tokens, left, left + 1);
             if merge != NONE {

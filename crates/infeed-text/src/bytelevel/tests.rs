@@ -102,7 +102,11 @@ fn check(both: &mut Both, text: &str) -> bool {
 #[test]
 fn texts_of_all_sorts() {
     for (kind, both) in both().iter_mut().enumerate() {
-        for text in CORPUS.iter().copied().chain(["", " ", "  ", "\n", "\n\n", " \n ", "a", "'", "''s", "'ſ x", "\u{301}"]) {
+        for text in CORPUS
+            .iter()
+            .copied()
+            .chain(["", " ", "  ", "\n", "\n\n", " \n ", "a", "'", "''s", "'ſ x", "\u{301}"])
+        {
             assert!(check(both, text) || !text.is_ascii(), "{kind}: {text:?}");
         }
         check(both, &"x".repeat(5000));

@@ -47,7 +47,9 @@ impl Corruption {
         let mut made = Corruption { sentinel, step, density, mean_span, eos, most: None };
         if let Some(length) = length {
             if length < 2 + usize::from(eos.is_some()) {
-                return Err(Error::argument(format!("length of {length} leaves no room for text and a sentinel")));
+                return Err(Error::argument(format!(
+                    "length of {length} leaves no room for text and a sentinel"
+                )));
             }
             // Inputs grow with the text, by no token or by one: the longest text is found by halving.
             let (mut low, mut high) = (1, 2);

@@ -21,10 +21,7 @@ fn together(inputs: &[i64], targets: &[i64], is_sentinel: impl Fn(i64) -> bool) 
             spans.get_mut(&last).unwrap().push(*token);
         }
     }
-    inputs[..inputs.len() - 1]
-        .iter()
-        .flat_map(|t| spans.remove(t).unwrap_or_else(|| vec![*t]))
-        .collect()
+    inputs[..inputs.len() - 1].iter().flat_map(|t| spans.remove(t).unwrap_or_else(|| vec![*t])).collect()
 }
 
 proptest! {
@@ -79,9 +76,13 @@ fn partitions_are_even() {
 
 #[test]
 fn nonsense_is_refused() {
-    for (sentinel, density, mean, length) in
-        [(-1, 0.15, 3.0, None), (9, 0.0, 3.0, None), (9, 1.0, 3.0, None), (9, 0.1, 0.5, None), (9, 0.1, 3.0, Some(2))]
-    {
+    for (sentinel, density, mean, length) in [
+        (-1, 0.15, 3.0, None),
+        (9, 0.0, 3.0, None),
+        (9, 1.0, 3.0, None),
+        (9, 0.1, 0.5, None),
+        (9, 0.1, 3.0, Some(2)),
+    ] {
         assert!(Corruption::new(sentinel, false, density, mean, Some(1), length).is_err());
     }
     let few = Corruption::new(2, false, 0.5, 1.0, None, None).unwrap();

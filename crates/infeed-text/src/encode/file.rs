@@ -58,8 +58,11 @@ fn what(name: &str, bytes: &[u8], why: &str) -> String {
         Ok(Json::Object(map)) if map.contains_key("model") => {
             format!("the tokenizers library refuses it: {why}")
         }
-        Ok(Json::Object(map)) if map.contains_key("tokenizer_class") || map.contains_key("model_max_length") => {
-            "it is a tokenizer_config.json, the settings of a tokenizer; the tokenizer.json lies beside it".to_owned()
+        Ok(Json::Object(map))
+            if map.contains_key("tokenizer_class") || map.contains_key("model_max_length") =>
+        {
+            "it is a tokenizer_config.json, the settings of a tokenizer; the tokenizer.json lies beside it"
+                .to_owned()
         }
         Ok(Json::Object(map)) if !map.is_empty() && map.values().all(Json::is_u64) => {
             format!("it is a vocab.json, a vocabulary that needs the merges.txt beside it; {CONVERT}")

@@ -92,7 +92,11 @@ fn other_files_are_named() {
         ("merges.txt", b"#version: 0.2\na b\nc d\n", "merges.txt"),
         ("cl100k.tiktoken", b"IQ== 0\nIg== 1\nIw== 2\n", "tiktoken"),
         ("tokenizer.json", &whole[..whole.len() / 2], "ends in the middle"),
-        ("tokenizer_config.json", br#"{"tokenizer_class": "X", "model_max_length": 5}"#, "tokenizer_config.json"),
+        (
+            "tokenizer_config.json",
+            br#"{"tokenizer_class": "X", "model_max_length": 5}"#,
+            "tokenizer_config.json",
+        ),
         ("other.json", br#"{"x": "y"}"#, "no `model`"),
         ("bad.json", b"{\"model\": }", "not JSON"),
         ("wrong.json", br#"{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}"#, "refuses it"),

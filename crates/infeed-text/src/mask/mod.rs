@@ -44,7 +44,9 @@ impl Masking {
             }
         }
         if keep + random > 1.0 + 1e-9 {
-            return Err(Error::argument(format!("keep and random are more than 1 together: {keep} + {random}")));
+            return Err(Error::argument(format!(
+                "keep and random are more than 1 together: {keep} + {random}"
+            )));
         }
         if vocab == 0 || mask < 0 || mask as u64 >= vocab {
             return Err(Error::argument(format!("the mask {mask} is not among the {vocab} tokens of vocab")));

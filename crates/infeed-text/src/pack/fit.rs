@@ -130,7 +130,11 @@ impl<T: Copy> Fit<T> {
                 match self.long {
                     Long::Split => {
                         let parts = (from..*end).step_by(self.length);
-                        items.extend(parts.map(|at| Item { document, from: at, len: self.length.min(end - at) }));
+                        items.extend(parts.map(|at| Item {
+                            document,
+                            from: at,
+                            len: self.length.min(end - at),
+                        }));
                     }
                     Long::Truncate => items.push(Item { document, from, len: self.length }),
                     Long::Drop => self.dropped += 1,

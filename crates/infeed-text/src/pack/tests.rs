@@ -5,8 +5,13 @@ use proptest::prelude::*;
 
 /// Documents whose tokens tell where they come from.
 fn documents() -> impl Strategy<Value = Vec<Vec<i64>>> {
-    prop::collection::vec(0usize..40, 0..30)
-        .prop_map(|sizes| sizes.iter().enumerate().map(|(d, n)| (0..*n as i64).map(|i| (d as i64 + 1) * 1000 + i).collect()).collect())
+    prop::collection::vec(0usize..40, 0..30).prop_map(|sizes| {
+        sizes
+            .iter()
+            .enumerate()
+            .map(|(d, n)| (0..*n as i64).map(|i| (d as i64 + 1) * 1000 + i).collect())
+            .collect()
+    })
 }
 
 /// What holds for every row.
@@ -149,6 +154,9 @@ fn state_is_where_the_next_row_begins() {
     packer.push(&[6], &mut out);
     assert_eq!((packer.state(), out.len()), (Place { document: 2, offset: 1 }, 2));
     assert_eq!(out[1].tokens, [4, 5, 0, 6]);
-    assert_eq!((out[1].segments.as_slice(), out[1].positions.as_slice()), (&[1, 1, 1, 2][..], &[0, 1, 2, 0][..]));
+    assert_eq!(
+        (out[1].segments.as_slice(), out[1].positions.as_slice()),
+        (&[1, 1, 1, 2][..], &[0, 1, 2, 0][..])
+    );
     assert_eq!((out[1].cu_seqlens.as_slice(), out[1].documents.as_slice()), (&[0, 3, 4][..], &[1, 2][..]));
 }

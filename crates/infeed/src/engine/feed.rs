@@ -10,11 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-<<<<<<< ours
-use infeed_core::{Begin, Cursor, Error, Flow, Passing, Record, Result};
-=======
-use infeed_core::{At, Cursor, Error, Flow, Passing, Record, Result};
->>>>>>> theirs
+use infeed_core::{At, Begin, Cursor, Error, Flow, Passing, Record, Result};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},

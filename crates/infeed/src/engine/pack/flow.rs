@@ -131,7 +131,7 @@ impl Flow for PackFlow {
     fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
         let number = self.row;
         let Some(sequence) = self.sequence()? else { return Ok(None) };
-        let record = fields::record(&self.settings, fields, &sequence)?;
+        let record = fields::record(&self.settings, fields, &sequence);
         Ok(Some(Passing { shard: Arc::clone(&self.name), key: number.to_string(), record }))
     }
 
