@@ -182,7 +182,7 @@ def test_ranks_share_the_sequences(corpus: infeed.Pipeline, world: int) -> None:
         for r in range(world)
     ]
     assert len({len(steps) for steps in ranks}) == 1
-    together = [row for step in zip(*ranks, strict=True) for rows in zip(*step, strict=False) for row in rows]
+    together = [row for steps in ranks for rows in steps for row in rows]
     assert sorted(map(tuple, together)) == sorted(map(tuple, alone))
 
 
@@ -203,7 +203,7 @@ def test_bad_documents(tmp_path: Path) -> None:
     lines[7] = '{"tokens": [1, 2'
     (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
     pipeline = infeed.jsonl(str(tmp_path / "x.jsonl"), fields={"tokens": "int64[]"}).pack(4)
-    with pytest.raises(infeed.InfeedError, match="x.jsonl"):
+    with pytest.raises((ValueError, RuntimeError), match="x.jsonl"):
         _rows(pipeline)
     with pipeline.batch(5).to_numpy(on_error="skip") as loader:
         rows = [r.tolist() for b in loader for r in b["tokens"]]
@@ -223,7 +223,7 @@ def test_bad_arguments(corpus: infeed.Pipeline) -> None:
         (lambda: infeed.concat([corpus.pack(4), corpus]), "join"),
         (lambda: corpus.pack(4).shuffle(kind="global"), "stream"),
     ]:
-        with pytest.raises((infeed.InfeedError, ValueError), match=message):
+        with pytest.raises((ValueError, RuntimeError), match=message):
             wrong().plan  # noqa: B018
     with pytest.raises(ValueError, match="mode"):
         corpus.pack(4, mode="windows")
@@ -232,7 +232,7 @@ def test_bad_arguments(corpus: infeed.Pipeline) -> None:
 
 
 def test_tokens_that_do_not_fit(corpus: infeed.Pipeline) -> None:
-    with pytest.raises(infeed.InfeedError, match="does not fit u8"):
+    with pytest.raises((ValueError, RuntimeError), match="does not fit u8"):
         _rows(corpus.pack(4, dtype="uint8"))
 
 
@@ -254,7 +254,7 @@ def test_padding_of_batches(corpus: infeed.Pipeline, documents: list[list[int]])
             assert lengths.tolist() == [len(d) for d in mine]
             width = reach(max(len(d) for d in mine))
             assert tokens.tolist() == [d + [-1] * (width - len(d)) for d in mine]
-    with pytest.raises(infeed.InfeedError, match=r"T.Truncate\(8\)"):
+    with pytest.raises((ValueError, RuntimeError), match=r"T.Truncate\(8\)"):
         batches(pad_length=8)
     with pytest.raises(ValueError, match="ragged"):
         corpus.batch(3, pad_length=8)

@@ -69,6 +69,9 @@ pub(super) struct Settled {
 /// Look-ahead when nobody says otherwise: deep enough to hide a disk, small enough for a laptop.
 const AHEAD: u64 = 64 << 20;
 
+/// Memory that batches in the making may take without anybody noticing.
+const SMALL: u64 = 4 << 20;
+
 impl Options {
     /// Refuses what contradicts itself.
     pub(super) fn check(&self) -> Result<()> {
@@ -96,7 +99,9 @@ impl Options {
         let io_threads = self.io_threads.unwrap_or(threads.clamp(2, 8));
         // Enough batches in the making that no worker waits for the tail of one, plus one to hand out.
         let busy = 2 + (2 * threads).div_ceil(batch.max(1));
-        let mut prefetch = self.prefetch.unwrap_or(busy.max(3));
+        // Batches that are quickly made are made several at a time: a thread that is woken for each spends its time waking.
+        let small = (SMALL / batch_bytes.max(1)).min(8) as usize;
+        let mut prefetch = self.prefetch.unwrap_or(busy.max(3).max(small));
         for (name, n) in [("threads", threads), ("io_threads", io_threads), ("prefetch", prefetch)] {
             if n == 0 || n > 4096 {
                 return Err(Error::argument(format!("{name} must be 1 to 4096, got {n}")));
@@ -127,7 +132,8 @@ mod tests {
     #[test]
     fn small_batches_get_more_of_them() {
         let many = Options { threads: Some(16), ..Options::default() };
-        assert_eq!(many.settle(64, 1).unwrap().prefetch, 3);
+        assert_eq!(many.settle(64, 64 << 20).unwrap().prefetch, 3);
+        assert_eq!(many.settle(64, 1).unwrap().prefetch, 8);
         assert_eq!(many.settle(1, 1).unwrap().prefetch, 34);
     }
 

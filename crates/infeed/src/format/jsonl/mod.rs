@@ -92,29 +92,37 @@ impl Layout for Jsonl {
         };
         let wanted = self.wanted.as_ref().map(|names| Wanted::new(names.iter().map(String::as_str)));
         let mut found = vec![None; wanted.as_ref().map_or(0, Wanted::len)];
+        // A bad line is a bad sample when its turn comes: it must not keep the others from being read.
+        let (mut good, mut bad) = (0, None);
         for row in &head.rows {
             let line = text(row);
             if row.number == 0 && line.trim_ascii_start().starts_with(b"[") {
                 let what = "it begins with a list, so it is one JSON document; JSON lines have one object on each line";
                 return Err(Error::sample(what));
             }
-            match (&wanted, &self.wanted) {
-                (Some(wanted), Some(names)) => {
-                    extract(line, wanted, &mut found).map_err(|e| numbered(row, e))?;
+            let read = match (&wanted, &self.wanted) {
+                (Some(wanted), Some(names)) => extract(line, wanted, &mut found).map(|()| {
                     let pairs = names.iter().zip(&found).enumerate();
                     pairs.for_each(|(at, (name, raw))| raw.iter().for_each(|raw| see(at, name, raw)));
-                }
+                }),
                 _ => {
                     let mut at = 0;
                     let each = |name: std::borrow::Cow<'_, str>, raw: Raw<'_>| {
                         see(at, &name, &raw);
                         at += 1;
                     };
-                    keys(line, each).map_err(|e| numbered(row, e))?;
+                    keys(line, each)
                 }
+            };
+            match read {
+                Ok(()) => good += 1,
+                Err(error) => bad = bad.or(Some(numbered(row, error))),
             }
         }
-        Ok(sketch)
+        match bad {
+            Some(error) if good == 0 => Err(error),
+            _ => Ok(sketch),
+        }
     }
 
     fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn Schema>> {
