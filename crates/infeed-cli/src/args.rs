@@ -1,5 +1,6 @@
 //! The command line. What stands here is what `--help` says.
 
+use crate::tokenize::args::TokenizeArgs;
 use crate::tokens::args::TokensArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
         infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
         infeed verify-epoch run.toml *.json  prove that every row was given exactly once\n  \
         infeed tokens info corpus            what a token corpus holds\n  \
+        infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens\n  \
         infeed list transforms               what there is to put into a pipeline\n  \
         infeed world                         which rank this process would be\n\n\
         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     VerifyEpoch(VerifyEpochArgs),
     /// Look at token corpora (.bin and .idx), check, merge, split and list them.
     Tokens(TokensArgs),
+    /// Make tokens of text: a corpus of .bin and .idx, resumable, in order.
+    Tokenize(TokenizeArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.
@@ -201,7 +205,7 @@ pub(crate) struct ListArgs {
     pub(crate) kind: Option<String>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         // A day: longer is a slip, and the clock's arithmetic has an end somewhere.
         Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
@@ -209,7 +213,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn positive(text: &str) -> Result<usize, String> {
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(n),
         _ => Err("must be a whole number of at least 1".to_owned()),

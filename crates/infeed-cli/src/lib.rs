@@ -19,6 +19,7 @@ mod pipeline;
 mod progress;
 mod report;
 mod table;
+mod tokenize;
 mod tokens;
 mod verify_epoch;
 mod world;
@@ -91,6 +92,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
             let (report, sound) = tokens::run(&args.command)?;
             return Ok(Outcome::Report(report, i32::from(!sound)));
         }
+        Command::Tokenize(args) => tokenize::run(&args),
         Command::World => world::run(),
     }
     .map(|report| Outcome::Report(report, 0))

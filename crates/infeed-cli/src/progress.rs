@@ -17,6 +17,18 @@ impl Progress {
         Self::new(title, (seconds * 1000.0) as u64, "{msg:<22} {bar:32}")
     }
 
+    /// A bar with a line of text that changes; without a total only the line.
+    pub(crate) fn line(total: Option<u64>) -> Self {
+        let template = if total.is_some() { "{bar:20} {percent:>3} %  {msg}" } else { "{msg}" };
+        Self::new("", total.unwrap_or(0), template)
+    }
+
+    /// So far, in numbers and words.
+    pub(crate) fn show(&self, position: u64, text: String) {
+        self.0.set_position(position);
+        self.0.set_message(text);
+    }
+
     fn new(title: &'static str, total: u64, template: &str) -> Self {
         // Draws on stderr, and hides itself when that is no terminal.
         let bar = ProgressBar::new(total).with_message(title);

@@ -1,14 +1,13 @@
-//! Text for infeed: tokenizers, masking, packing.
+//! Text for infeed: tokenizers and masking.
 //!
 //! [`Encoder`] turns text into tokens, [`Masking`] and [`Corruption`] make the inputs and answers that models are trained
-//! with, [`pack`] lays documents into rows of one length. Nothing here reads samples or starts threads.
+//! with. Nothing here reads samples or starts threads.
 #![forbid(unsafe_code)]
 
 mod bytelevel;
 mod corrupt;
 mod encode;
 mod mask;
-pub mod pack;
 
 pub use corrupt::Corruption;
 pub use encode::{Encoder, Options, Side, Token, Worker};

@@ -1,4 +1,5 @@
-//! Sample to sample. One folder per transform; names and parameters are those of `torchvision.transforms.v2`.
+//! Sample to sample. One folder per transform; names and parameters of those on images are those of
+//! `torchvision.transforms.v2`.
 //!
 //! A transform on an image changes numbers, not pixels, where it can: see [`infeed_core::Image`]. Those that need pixels
 //! use [`infeed_pixels`]. To add one, follow CONTRIBUTING.md:
@@ -8,15 +9,19 @@ mod chain;
 mod common;
 mod pixels;
 mod policy;
+mod tokens;
 
 mod auto_augment;
 mod center_crop;
 mod color_jitter;
+mod corrupt_spans;
 mod gaussian_blur;
 mod grayscale;
 mod length;
+mod mask_tokens;
 mod normalize;
 mod pad;
+mod pad_to;
 mod rand_augment;
 mod random_adjust_sharpness;
 mod random_affine;
@@ -36,12 +41,16 @@ mod resize;
 mod to_chw;
 mod to_dtype;
 mod to_hwc;
+mod tokenize;
 mod trivial_augment_wide;
+mod truncate;
 
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 
 pub use chain::Chain;
 
@@ -79,7 +88,14 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
 ];
 
 /// Every transform of texts and tokens.
-pub const SEQUENCES: &[&Entry<dyn Transform>] = &[&length::ENTRY];
+pub const SEQUENCES: &[&Entry<dyn Transform>] = &[
+    &tokenize::ENTRY,
+    &truncate::ENTRY,
+    &pad_to::ENTRY,
+    &mask_tokens::ENTRY,
+    &corrupt_spans::ENTRY,
+    &length::ENTRY,
+];
 
 /// All of them.
 pub fn entries() -> Vec<&'static Entry<dyn Transform>> {

@@ -8,11 +8,16 @@ pub(super) fn need_tokens(name: &str, input: &FieldSpec) -> Result<()> {
         return Ok(());
     }
     let cure = match input.kind {
-        Kind::Encoded => "; decode it first, for example .decode(txt=\"text\"), and make tokens of it with Tokenize",
+        Kind::Encoded => {
+            "; decode it first, for example .decode(txt=\"text\"), and make tokens of it with Tokenize"
+        }
         Kind::Text => "; make tokens of it with Tokenize",
         _ => "",
     };
-    Err(Error::plan(name, format!("works on tokens, whole numbers in one dimension, but the field is {input}{cure}")))
+    Err(Error::plan(
+        name,
+        format!("works on tokens, whole numbers in one dimension, but the field is {input}{cure}"),
+    ))
 }
 
 fn is_whole(dtype: Dtype) -> bool {
@@ -27,7 +32,9 @@ pub(super) fn need_room(name: &str, what: &str, value: i64, dtype: Dtype) -> Res
     }
     Err(Error::plan(
         name,
-        format!("{what} is {value}, which {dtype} cannot hold: use tokens of another type, Tokenize(..., dtype=\"int64\")"),
+        format!(
+            "{what} is {value}, which {dtype} cannot hold: use tokens of another type, Tokenize(..., dtype=\"int64\")"
+        ),
     ))
 }
 
@@ -98,7 +105,11 @@ mod tests {
             let (least, most) = range(dtype);
             let ends = [least, 0, 1, most].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
             let made = write(dtype, &ends).unwrap();
-            assert_eq!((made.shape.as_slice(), read(&made).unwrap().as_slice()), (&[4][..], &ends[..]), "{dtype}");
+            assert_eq!(
+                (made.shape.as_slice(), read(&made).unwrap().as_slice()),
+                (&[4][..], &ends[..]),
+                "{dtype}"
+            );
             if dtype.size() < 8 {
                 assert!(write(dtype, &[most as i64 + 1]).is_err(), "{dtype}");
             }

@@ -22,7 +22,12 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
             default: Some("null"),
             about: "most tokens of the inputs; of longer texts the end is not used. None takes all",
         },
-        Param { name: "density", python: "float", default: Some("0.15"), about: "share of tokens that are noise" },
+        Param {
+            name: "density",
+            python: "float",
+            default: Some("0.15"),
+            about: "share of tokens that are noise",
+        },
         Param {
             name: "mean_span",
             python: "float",
@@ -84,7 +89,10 @@ impl Transform for CorruptSpans {
     fn at(&self, place: usize) -> Result<Option<Arc<dyn Transform>>> {
         match place {
             0 | 1 => Ok(Some(Arc::new(CorruptSpans { targets: place == 1, ..self.clone() }))),
-            _ => Err(Error::plan("CorruptSpans", "works on two fields, the inputs and the targets: on=[inputs, targets]")),
+            _ => Err(Error::plan(
+                "CorruptSpans",
+                "works on two fields, the inputs and the targets: on=[inputs, targets]",
+            )),
         }
     }
 

@@ -88,7 +88,10 @@ impl Transform for MaskTokens {
     fn at(&self, place: usize) -> Result<Option<Arc<dyn Transform>>> {
         match place {
             0 | 1 => Ok(Some(Arc::new(MaskTokens { labels: place == 1, ..self.clone() }))),
-            _ => Err(Error::plan("MaskTokens", "works on two fields, the inputs and the labels: on=[inputs, labels]")),
+            _ => Err(Error::plan(
+                "MaskTokens",
+                "works on two fields, the inputs and the labels: on=[inputs, labels]",
+            )),
         }
     }
 

@@ -1,6 +1,8 @@
 //! `Tokenize`: text to tokens.
 
-use infeed_core::{Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Kind, Param, Result, Tensor, Transform, Value};
+use infeed_core::{
+    Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Kind, Param, Result, Tensor, Transform, Value,
+};
 use infeed_text::{Encoder, Options, Side, Token, Worker};
 
 /// The registry line.
@@ -69,7 +71,9 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     }
     let encoder = Encoder::open(args.text("tokenizer")?, &options)?;
     if dtype == Dtype::U16 && encoder.vocab_size() > 1 << 16 {
-        return Err(args.error("dtype", &format!("is too small for {} tokens: use int32", encoder.vocab_size())));
+        return Err(
+            args.error("dtype", &format!("is too small for {} tokens: use int32", encoder.vocab_size()))
+        );
     }
     Ok(Box::new(Tokenize { encoder, dtype }))
 }

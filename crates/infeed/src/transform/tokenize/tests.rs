@@ -36,7 +36,8 @@ fn text_becomes_tokens() {
         let tensor = run(json!({"tokenizer": path, "eos": "</s>", "dtype": dtype}), "a b x c").unwrap();
         assert_eq!(super::super::tokens::read(&tensor).unwrap(), [1, 2, 0, 3, 4]);
     }
-    let tensor = run(json!({"tokenizer": path, "max_length": 2, "truncation": "left", "bos": 4}), "a b c").unwrap();
+    let tensor =
+        run(json!({"tokenizer": path, "max_length": 2, "truncation": "left", "bos": 4}), "a b c").unwrap();
     assert_eq!(super::super::tokens::read(&tensor).unwrap(), [4, 3]);
 }
 
