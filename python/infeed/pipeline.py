@@ -100,10 +100,10 @@ class Pipeline(SequenceStages):
 
         ``kind`` is
 
-        * ``"global"``: every row can come anywhere; the default wherever rows can be addressed
+        * ``"global"``: every row can come anywhere; the default wherever rows can be addressed one by one
         * ``"block"``: shards in random order, rows mixed inside a ``window`` of so many shards. That many shards feed one
           batch, which is kind to disks that seek and to remote stores. ``block`` cuts shards into blocks of at most so
-          many rows
+          many rows. The default for tables, whose row groups are decoded as a whole: about a million rows are mixed
         * ``"buffer"``: through a buffer of ``buffer`` rows that gives its first row when ``initial`` are in it, as
           WebDataset does; the default for streams
         * ``"none"``: not at all

@@ -247,6 +247,68 @@ class ToHWC(Transform):
 
     def __init__(self) -> None: ...
 
+class Tokenize(Transform):
+    """text to tokens, with a tokenizer.json
+    * tokenizer: path of a tokenizer.json
+    * max_length: most tokens of a text, with all that is added; None cuts nothing
+    * truncation: which end of a long text is cut off: right or left
+    * special_tokens: add what the tokenizer puts around a text, such as [CLS] and [SEP]
+    * bos: a token to put first, by name or number
+    * eos: a token to put last, by name or number
+    * dtype: element type: uint16, uint32, int32, uint64 or int64
+    """
+
+    def __init__(self, tokenizer: str, max_length: int | None = None, truncation: str = 'right', special_tokens: bool = True, bos: str | int | None = None, eos: str | int | None = None, dtype: str = 'int32') -> None: ...
+
+class Truncate(Transform):
+    """cut arrays to at most this length along their first dimension
+    * length: most elements that stay
+    * side: which end is cut off: right or left
+    """
+
+    def __init__(self, length: int, side: str = 'right') -> None: ...
+
+class PadTo(Transform):
+    """fill arrays up to a length, or to a multiple of one, along their first dimension
+    * length: elements that there are afterwards; longer arrays are refused
+    * multiple: instead of length: the next multiple of this many elements
+    * value: what is filled in
+    * side: which end is filled up: right or left
+    """
+
+    def __init__(self, length: int | None = None, multiple: int | None = None, value: float = 0, side: str = 'right') -> None: ...
+
+class MaskTokens(Transform):
+    """hide tokens for masked language modelling, on=["tokens", "labels"]: two copies of the same tokens
+    * mask: the token that hides others
+    * vocab: how many tokens there are
+    * probability: how likely a token is chosen
+    * keep: share of the chosen tokens that stay as they are
+    * random: share of the chosen tokens that become any other
+    * special: tokens that are never chosen
+    * ignore: label of tokens that were not chosen
+    * whole_words: path of the tokenizer.json, to choose words with all their tokens
+    """
+
+    def __init__(self, mask: int, vocab: int, probability: float = 0.15, keep: float = 0.1, random: float = 0.1, special: Sequence[int] = (), ignore: int = -100, whole_words: str | None = None) -> None: ...
+
+class CorruptSpans(Transform):
+    """T5's span corruption, on=["inputs", "targets"]: two copies of the same tokens
+    * sentinel_start: the first sentinel; the next are one less each
+    * length: most tokens of the inputs; of longer texts the end is not used. None takes all
+    * density: share of tokens that are noise
+    * mean_span: mean length of a span of noise
+    * eos: a token that ends inputs and targets
+    * ascending: count sentinels up instead of down
+    """
+
+    def __init__(self, sentinel_start: int, length: int | None = None, density: float = 0.15, mean_span: float = 3.0, eos: int | None = None, ascending: bool = False) -> None: ...
+
+class Length(Transform):
+    """how many elements an array has along its first dimension, or how many bytes a text"""
+
+    def __init__(self) -> None: ...
+
 class MixUp(BatchTransform):
     """mix every sample of a batch, and its label, with its neighbour: a weighted sum
     * alpha: the weight is drawn from Beta(alpha, alpha), once per batch
@@ -277,4 +339,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]

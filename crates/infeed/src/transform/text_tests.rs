@@ -2,7 +2,7 @@
 //! same address gives the same result.
 
 use super::{
-    ENTRIES, OF_TEXT,
+    SEQUENCES,
     tokens::{read, write},
 };
 use infeed_core::{Context, Dim, Dtype, FieldSpec, Result, Rng, Scratch, Transform, Value, registry};
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
 fn make(name: &str, args: &Json) -> Result<Box<dyn Transform>> {
-    registry::find(ENTRIES, name, "transform")?.make(args.as_object().unwrap())
+    registry::find(SEQUENCES, name, "transform")?.make(args.as_object().unwrap())
 }
 
 fn tokens(dtype: Dtype, n: usize) -> Value {
@@ -45,7 +45,11 @@ fn at(transform: &dyn Transform, place: usize) -> Option<Arc<dyn Transform>> {
 
 #[test]
 fn specs_tell_the_truth() {
-    assert!(OF_TEXT.iter().all(|name| *name == "Tokenize" || cases().iter().any(|(n, _)| n == name)));
+    assert!(
+        SEQUENCES
+            .iter()
+            .all(|e| matches!(e.name, "Tokenize" | "Length") || cases().iter().any(|(n, _)| *n == e.name))
+    );
     for (name, args) in cases() {
         let made = make(name, &args).unwrap();
         for dtype in [Dtype::I32, Dtype::I64, Dtype::I16] {
