@@ -10,9 +10,9 @@ from typing import Any
 from . import _core
 from .pipeline import Pipeline
 from .sources import Paths, _open
+from .table_ops import Op, Settle, category_lists, stats
 
 Scalar = float | str | bool
-Op = str | Mapping[str, Any]
 
 
 def _list(paths: Paths) -> list[str]:
@@ -46,13 +46,14 @@ def parquet(
 ) -> Pipeline:
     """Read Parquet files. A field per column; columns inside structs are called ``a.b``.
 
-    ``columns`` are the only ones that are read. ``where`` keeps the rows that fulfil a condition, such as ``"age > 30 and
-    country == 'DE'"``; row groups whose statistics rule it out are not read. A null is NaN in a column of floats and a missing
-    value elsewhere, unless ``fill`` has a value for all columns that it fits, or a table of columns; ``nulls="error"`` makes
-    rows with a null bad samples. ``read`` is ``"mmap"`` or ``"pread"``.
+    ``columns`` are the only ones that are read. ``where`` keeps the rows that fulfil a condition, such as ``"age >
+    30 and country == 'DE'"``; row groups whose statistics rule it out are not read. A null is NaN in a column of
+    floats and a missing value elsewhere, unless ``fill`` has a value for all columns that it fits, or a table of
+    columns; ``nulls="error"`` makes rows with a null bad samples. ``read`` is ``"mmap"`` or ``"pread"``.
 
-    Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, other nested columns are JSON.
-    A struct of ``bytes`` and ``path``, as Hugging Face keeps images, is a field that ``decode`` takes like one of a tar.
+    Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, other nested columns
+    are JSON. A struct of ``bytes`` and ``path``, as Hugging Face keeps images, is a field that ``decode`` takes like
+    one of a tar.
     """
     return _open(paths, "parquet", _args(columns=columns, where_=where, nulls=nulls, fill=fill, read=read))
 
@@ -101,8 +102,9 @@ def sqlite(
 ) -> Pipeline:
     """Read a table, or the result of a query, of an SQLite database.
 
-    Rows are read in pages of ``page`` rows in the order of ``key``: one or several columns that tell rows apart. Tables have
-    such a key of their own; views, queries and tables WITHOUT ROWID need one. The rest is as in :func:`parquet`.
+    Rows are read in pages of ``page`` rows in the order of ``key``: one or several columns that tell rows apart.
+    Tables have such a key of their own; views, queries and tables WITHOUT ROWID need one. The rest is as in
+    :func:`parquet`.
     """
     args = _args(columns=columns, where_=where, nulls=nulls, fill=fill, table=table, query=query, key=key, page=page)
     return _open(path, "sqlite", args)
@@ -124,27 +126,15 @@ def column_stats(
 ) -> dict[str, dict[str, Any]]:
     """Go through columns once, on all CPUs: ``count``, ``nulls``, ``mean``, ``std``, ``min`` and ``max`` of each.
 
-    NaN counts as null, and ``std`` is that of the whole, not of a sample. Without ``columns`` these are all columns of
-    numbers. Columns of ``categories`` have their sorted distinct ``values`` instead. Other arguments are those of the format.
+    NaN counts as null, and ``std`` is that of the whole, not of a sample. Without ``columns`` these are all columns
+    of numbers. Columns of ``categories`` have their sorted distinct ``values`` instead. Other arguments are those of
+    the format.
     """
     named = list(categories)
     if columns is None:
         info = table_info(paths, format=format, **args)
         columns = [f["name"] for f in info["fields"] if f["number"] and f["name"] not in named]
-    return _stats(_list(paths), format, _args(**args), list(columns), named, {})
-
-
-def _stats(
-    paths: list[str],
-    format: str,
-    args: dict[str, Any],
-    columns: list[str],
-    categories: list[str],
-    ops: dict[str, Any],
-) -> dict[str, dict[str, Any]]:
-    text = _core.column_stats(format, paths, json.dumps(args), columns, categories, json.dumps(ops))
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return found
+    return stats(_list(paths), format, _args(**args), list(columns), named, {})
 
 
 def table(
@@ -166,15 +156,16 @@ def table(
 ) -> Pipeline:
     """Read columns of numbers as one matrix, ready for a model: a field ``features`` of shape ``[columns]``, and labels.
 
-    ``features`` are the columns of the matrix, in that order; without them all columns of numbers that are not labels.
-    Labels keep their type unless ``label_dtype`` is given. ``fill`` is put where a null or NaN is: a number, ``"mean"``,
-    ``"min"`` or ``"max"`` of the column, or a table of columns; without it nulls are NaN.
+    ``features`` are the columns of the matrix, in that order; without them all columns of numbers that are not
+    labels. Labels keep their type unless ``label_dtype`` is given. ``fill`` is put where a null or NaN is: a number,
+    ``"mean"``, ``"min"`` or ``"max"`` of the column, or a table of columns; without it nulls are NaN.
 
-    ``transforms`` are done column by column when a block is decoded: ``"log"``, ``"log1p"``, ``"standardize"``, ``"minmax"``,
-    ``{"op": "clip", "min": 0, "max": 1}``, a list of them for all columns, or a table of columns (``"*"`` for the others).
-    Numbers that are not given, such as the mean, are worked out once over all rows. ``categories`` turns text or whole numbers
-    into their places in a list; names alone, or ``"auto"``, take the sorted distinct values. Values that are not in the list
-    become ``unknown``, or are errors with ``unknown="error"``.
+    ``transforms`` are done column by column when a block is decoded: ``"log"``, ``"log1p"``, ``"standardize"``,
+    ``"minmax"``, ``{"op": "clip", "min": 0, "max": 1}``, a list of them for all columns, or a table of columns
+    (``"*"`` for the others). Numbers that are not given, such as the mean, are worked out once over all rows.
+    ``categories`` turns text or whole numbers into their places in a list; names alone, or ``"auto"``, take the
+    sorted distinct values. Values that are not in the list become ``unknown``, or are errors with
+    ``unknown="error"``.
 
     Everything that was worked out stands in the recipe, so that runs and checkpoints stay exact when data is added.
     """
@@ -182,21 +173,21 @@ def table(
     kind = _core.table_kind(many) if format == "auto" else format
     labels = [] if label is None else [label] if isinstance(label, str) else list(label)
     base = _args(where_=where, **args)
-    lists = _category_lists(categories)
+    lists = category_lists(categories)
     if features is None:
         info = table_info(many, format=kind, **base)
         numbers = [f["name"] for f in info["fields"] if f["number"] or f["name"] in lists]
         features = [n for n in numbers if n not in labels]
         if not features:
             raise ValueError("no column of numbers is left for the features: name them, or give categories")
-    wanted = [n for n, values in lists.items() if values is None]
-    found = _stats(many, kind, base, [], wanted, {}) if wanted else {}
-    for column in wanted:
-        lists[column] = found[column]["values"]
     for column in lists:
         if column not in features and column not in labels:
             raise ValueError(f"categories: {column!r} is neither a feature nor a label")
-    settle = _Settle(many, kind, base, unknown)
+    wanted = [n for n, values in lists.items() if values is None]
+    found = stats(many, kind, base, [], wanted, {}) if wanted else {}
+    for column in wanted:
+        lists[column] = found[column]["values"]
+    settle = Settle(many, kind, base, unknown)
     ops = settle.all(list(features), fill, transforms, lists)
     matrix: dict[str, Any] = {name: {"columns": list(features), "dtype": dtype}}
     if ops:
@@ -205,103 +196,14 @@ def table(
     for column in labels:
         if column in lists:
             step = {"op": "categories", "values": lists[column], "unknown": unknown}
-            matrix[column] = {"columns": [column], "dtype": label_dtype or "int64", "scalar": True, "ops": {column: [step]}}
+            matrix[column] = {
+                "columns": [column],
+                "dtype": label_dtype or "int64",
+                "scalar": True,
+                "ops": {column: [step]},
+            }
         elif label_dtype is not None:
             matrix[column] = {"columns": [column], "dtype": label_dtype, "scalar": True}
         else:
             plain.append(column)
     return _open(many, kind, {**base, **_args(nulls=nulls), "columns": plain, "matrix": matrix})
-
-
-def _category_lists(
-    given: Mapping[str, Sequence[str] | Sequence[int] | str] | Sequence[str] | None,
-) -> dict[str, list[Any] | None]:
-    if given is None:
-        return {}
-    if isinstance(given, str):
-        return {given: None}
-    if not isinstance(given, Mapping):
-        return {column: None for column in given}
-    out: dict[str, list[Any] | None] = {}
-    for column, values in given.items():
-        if isinstance(values, str):
-            if values != "auto":
-                raise ValueError(f'categories of {column!r} must be a list or "auto", got {values!r}')
-            out[column] = None
-        else:
-            out[column] = [v if isinstance(v, str) else v.__index__() for v in values]
-    return out
-
-
-_NEEDS = {"standardize": ("mean", "std"), "minmax": ("min", "max")}
-
-
-class _Settle:
-    """Turns operations into ones with all their numbers."""
-
-    def __init__(self, paths: list[str], kind: str, base: dict[str, Any], unknown: int | str) -> None:
-        self.paths, self.kind, self.base, self.unknown = paths, kind, base, unknown
-
-    def all(
-        self,
-        features: list[str],
-        fill: float | str | Mapping[str, float | str] | None,
-        transforms: Mapping[str, Op | Sequence[Op]] | Sequence[Op] | str | None,
-        lists: Mapping[str, list[Any] | None],
-    ) -> dict[str, list[dict[str, Any]]]:
-        """The operations of every column that has some."""
-        fills = fill if isinstance(fill, Mapping) else {"*": fill}
-        steps = transforms if isinstance(transforms, Mapping) else {"*": transforms or []}
-        for what, given in (("fill", fills), ("transforms", steps)):
-            for column in given:
-                if column != "*" and column not in features:
-                    raise ValueError(f"{what}: {column!r} is none of the features {features}")
-        chains: dict[str, list[dict[str, Any]]] = {}
-        for column in features:
-            chain: list[dict[str, Any]] = []
-            if column in lists:
-                chain.append({"op": "categories", "values": lists[column], "unknown": self.unknown})
-            value = fills.get(column, fills.get("*") if column not in lists else None)
-            if value is not None:
-                chain.append({"op": "fill", "value": value})
-            # What is meant for all columns is not meant for places in a list.
-            own = steps.get(column, steps.get("*", []) if column not in lists else [])
-            many = [own] if isinstance(own, str | Mapping) else list(own)
-            chain += [{"op": step} if isinstance(step, str) else dict(step) for step in many]
-            if chain:
-                chains[column] = chain
-        self._numbers(chains)
-        return chains
-
-    def _numbers(self, chains: dict[str, list[dict[str, Any]]]) -> None:
-        """Works out what is missing, the same step of all columns in one pass."""
-        while True:
-            before: dict[str, list[dict[str, Any]]] = {}
-            for column, chain in chains.items():
-                at = next((i for i, step in enumerate(chain) if _open_step(step)), None)
-                if at is not None:
-                    if any(step["op"] == "categories" for step in chain[:at]):
-                        raise ValueError(f"{column!r} is a category: {chain[at]['op']} needs its numbers given")
-                    before[column] = chain[:at]
-            if not before:
-                return
-            found = _stats(self.paths, self.kind, self.base, list(before), [], before)
-            for column, done in before.items():
-                step, stats = chains[column][len(done)], found[column]
-                if stats["mean"] is None:
-                    raise ValueError(f"{column!r} has no numbers to work {step['op']} out from")
-                if step["op"] == "fill":
-                    step["value"] = stats[step["value"]]
-                else:
-                    for key in _NEEDS[step["op"]]:
-                        if step.get(key) is None:
-                            step[key] = stats[key]
-
-
-def _open_step(step: Mapping[str, Any]) -> bool:
-    if step.get("op") == "fill":
-        value = step.get("value")
-        if isinstance(value, str) and value not in ("mean", "min", "max"):
-            raise ValueError(f'fill must be a number, "mean", "min" or "max", got {value!r}')
-        return isinstance(value, str)
-    return any(step.get(key) is None for key in _NEEDS.get(str(step.get("op")), ()))

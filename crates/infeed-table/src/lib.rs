@@ -49,6 +49,7 @@ mod ops;
 mod packed;
 mod parallel;
 mod parquet;
+mod reading;
 mod recycle;
 mod source;
 mod sqlite;

@@ -5,15 +5,13 @@ use crate::{
     blocks::Blocks,
     cache::Cache,
     decoded::{Cells, Decoded, Made, Part, Set, decode, fault},
-    field::How,
     filter::{self, Kept},
     lookup::Lookup,
     loose::{self, Filling},
-    matrix::{self, Fault},
+    matrix::Fault,
     mixed::Columns,
-    parallel,
 };
-use infeed_core::{Bytes, Dtype, Error, FieldSpec, Record, Result, Source, Spec, Tensor, Value};
+use infeed_core::{Bytes, Dtype, Error, FieldSpec, Result, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 /// Rows of Parquet, Arrow, Avro or SQLite, by number.
@@ -130,7 +128,7 @@ impl TableSource {
     }
 
     /// The set of these fields; the same one for the same names.
-    fn set(&self, names: &[Arc<str>]) -> Result<Arc<Set>> {
+    pub(crate) fn set(&self, names: &[Arc<str>]) -> Result<Arc<Set>> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(set) = sets.iter().find(|set| set.names == names) {
             return Ok(set.clone());
@@ -148,7 +146,7 @@ impl TableSource {
         Part { shard: &*self.shards[shard], block: inside, places: &self.columns.places[shard], kept }
     }
 
-    fn decoded(&self, blocks: &[usize], set: &Set) -> Result<Vec<Arc<Decoded>>> {
+    pub(crate) fn decoded(&self, blocks: &[usize], set: &Set) -> Result<Vec<Arc<Decoded>>> {
         let keys: Vec<(usize, u32)> = blocks.iter().map(|block| (*block, set.number)).collect();
         self.cache.get(&keys, &|(block, _)| {
             decode(&self.part(block), &self.columns.fields, set, self.nulls, &self.cache.spares)
@@ -156,7 +154,7 @@ impl TableSource {
     }
 
     /// Where rows lie: their blocks, each once, and for every row the place of its block in that list and the row inside.
-    fn places(&self, rows: &[u64]) -> Result<(Vec<usize>, Vec<(u32, u32)>)> {
+    pub(crate) fn places(&self, rows: &[u64]) -> Result<(Vec<usize>, Vec<(u32, u32)>)> {
         let mut blocks = vec![];
         // Zero for not seen yet; memory that is not touched costs nothing.
         let mut seen = vec![0u32; self.blocks.len()];
@@ -177,7 +175,14 @@ impl TableSource {
     }
 
     /// One field of one row.
-    fn value(&self, block: usize, decoded: &Decoded, row: usize, set: &Set, at: usize) -> Result<Value> {
+    pub(crate) fn value(
+        &self,
+        block: usize,
+        decoded: &Decoded,
+        row: usize,
+        set: &Set,
+        at: usize,
+    ) -> Result<Value> {
         let name = &set.names[at];
         let Ok(place) = self.spec.require(name, "read") else { return Ok(Value::Missing) };
         let spec = &self.spec.fields[place].1;
@@ -220,104 +225,5 @@ impl TableSource {
             Made::Matrix { columns, .. } => columns[column as usize].0,
         };
         Error::sample(why.words(&self.columns.fields[field].name, dtype))
-    }
-}
-
-impl Source for TableSource {
-    fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    fn shard_rows(&self) -> &[u64] {
-        &self.shard_rows
-    }
-
-    fn shard_of(&self, row: u64) -> String {
-        self.lookup
-            .find(row)
-            .map_or_else(String::new, |(block, _)| self.shards[self.blocks[block].0].name().to_owned())
-    }
-
-    /// The number of the row in its shard, as it lies there.
-    fn key(&self, row: u64) -> String {
-        let Some((block, inside)) = self.lookup.find(row) else { return String::new() };
-        let inside = match &self.kept[block] {
-            Kept::All => inside as u64,
-            Kept::Some(rows) => u64::from(rows[inside]),
-        };
-        (self.block_starts[block] + inside).to_string()
-    }
-
-    fn weight(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
-        fields.iter().filter_map(|name| self.spec.position(name)).map(|place| self.weights[place]).sum()
-    }
-
-    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
-        let set = self.set(fields)?;
-        let (blocks, places) = self.places(rows)?;
-        let decoded = self.decoded(&blocks, &set)?;
-        let record = |(slot, inside): &(u32, u32)| {
-            let (block, row) = (*slot as usize, *inside as usize);
-            let value = |at| self.value(blocks[block], &decoded[block], row, &set, at);
-            Ok(Record { fields: (0..fields.len()).map(value).collect::<Result<_>>()? })
-        };
-        places.iter().map(record).collect()
-    }
-
-    fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
-        let Some(field) = self.columns.fields.iter().position(|field| &*field.name == name) else {
-            return Ok(None);
-        };
-        match self.columns.fields[field].how {
-            How::Number(dtype) if !dtype.is_float() => {}
-            _ => return Ok(None),
-        }
-        let blocks = parallel::map(self.blocks.len(), |block| {
-            let array = self.part(block).columns(&[field])?;
-            let array = crate::decoded::unpacked(array[0].clone())?;
-            let lane = matrix::lane(&array, &[], Dtype::I64, self.nulls)?;
-            if let Some((row, why)) = lane.faults.first() {
-                let row = self.lookup.start(block) + u64::from(*row);
-                return Err(Error::argument(format!("row {row}: {}", why.words(name, Dtype::I64))));
-            }
-            Ok(lane.data.typed_data::<i64>().to_vec())
-        })?;
-        Ok(Some(blocks.concat()))
-    }
-
-    fn block_rows(&self) -> &[u64] {
-        &self.block_rows
-    }
-
-    fn fills(&self, field: &str) -> bool {
-        self.spec.position(field).is_some_and(|place| self.spec.fields[place].1.fixed_bytes().is_some())
-    }
-
-    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
-        let set = self.set(fields)?;
-        let (blocks, places) = self.places(rows)?;
-        let decoded = self.decoded(&blocks, &set)?;
-        for (at, out) in out.iter_mut().enumerate() {
-            self.gather(&decoded, &places, &set, at, out)?;
-        }
-        Ok(())
-    }
-
-    fn set_memory(&self, bytes: u64) {
-        self.cache.set_memory(bytes);
-    }
-
-    fn describe(&self) -> String {
-        let mut text = format!(
-            "{}: {} rows in {} blocks of {} files",
-            self.kind,
-            self.lookup.rows(),
-            self.blocks.len(),
-            self.shards.len()
-        );
-        if self.skipped > 0 {
-            text += &format!("; {} blocks left out by their statistics", self.skipped);
-        }
-        text
     }
 }

@@ -7,12 +7,24 @@ use serde_json::{Value, json};
 /// The tables there are.
 pub const KINDS: [&str; 5] = ["formats", "decoders", "codecs", "transforms", "batch_transforms"];
 
+/// Formats that are opened as a whole, with arguments of their own: docs/tables.md and docs/tokens.md list them.
+const OTHERS: [(&str, &str); 5] = [
+    ("parquet", "Parquet: row groups are decoded as a whole and shuffled as blocks"),
+    ("arrow", "Feather, Arrow IPC files and streams, data sets that Hugging Face saved"),
+    ("avro", "Avro object container files"),
+    ("sqlite", "a table or query of a SQLite database, read in pages of its key"),
+    ("tokens", "token files: Megatron's .bin/.idx, raw bins, .npy"),
+];
+
 /// One table as JSON: a list of objects with name, about and params.
 pub fn json(kind: &str) -> Result<Value> {
     match kind {
         "formats" => {
             let mut rows = table(format::ENTRIES);
             rows.extend(table(&[format::MDS]));
+            for (name, about) in OTHERS {
+                rows.push(json!({"name": name, "about": about, "params": []}));
+            }
             rows.push(json!({"name": "folder", "about": "image folder: class sub-folders as torchvision's ImageFolder reads them, or images without classes", "params": []}));
             rows.push(json!({"name": "files", "about": "image files one by one", "params": []}));
             rows.push(json!({"name": "manifest", "about": "a text file with a path and a label on each line", "params": []}));

@@ -35,6 +35,14 @@ pub(crate) struct SqliteShard {
 
 impl SqliteShard {
     pub(crate) fn open(path: &str, args: &TableArgs) -> Result<Self> {
+        Self::new(path, args).map_err(|e| match e {
+            // What is found while opening is no bad sample.
+            Error::Sample { what, .. } => Error::argument(what),
+            other => other,
+        })
+    }
+
+    fn new(path: &str, args: &TableArgs) -> Result<Self> {
         let size = std::fs::metadata(path).map_err(|e| Error::io("look at", path, e))?.len();
         let pool = Pool::new(path)?;
         let from = pool::from(&pool, args)?;

@@ -139,7 +139,7 @@ impl Merger {
                 }
             }
         }
-        let mut at = 0;
+        let mut at = if count == 0 { END } else { 0 };
         let mut kept = 0;
         while at != END {
             tokens[kept] = tokens[at as usize];

@@ -47,7 +47,8 @@ fn what(name: &str, bytes: &[u8], why: &str) -> String {
         return format!("it is {kind}; {CONVERT}");
     };
     let start = text.trim_start();
-    if !start.starts_with(['{', '[']) {
+    // `[PAD]` begins many a vocabulary.
+    if !start.starts_with('{') {
         return plain(name, start);
     }
     match serde_json::from_str::<Json>(text) {

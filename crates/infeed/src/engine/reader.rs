@@ -59,7 +59,7 @@ pub(super) fn read_pieces(shared: &Shared) {
         if let Some(flight) = state.flight(number) {
             flight.ready.push_back(ready);
         }
-        shared.wake_worker(&state);
+        shared.wake_worker(&mut state);
     }
 }
 
@@ -102,12 +102,9 @@ fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGu
             }
             let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
             shared.trace.read_bytes.fetch_add(read, Relaxed);
-            let wake = flight.done.is_some();
             state.flights.push_back(flight);
-            if wake {
-                shared.batch_done.notify_all();
-            }
-            shared.wake_worker(&state);
+            shared.tell(&state);
+            shared.wake_worker(&mut state);
             return state;
         }
     };

@@ -95,6 +95,10 @@ pub(super) struct State {
     /// Threads that wait; nobody is woken for nothing, a wake-up costs more than a small sample.
     pub(super) idle_workers: usize,
     pub(super) idle_readers: usize,
+    /// Workers that were woken and have not come yet.
+    pub(super) woken: usize,
+    /// Consumers that wait for a batch.
+    pub(super) waiting: usize,
     settled: Settled,
 }
 
@@ -112,6 +116,8 @@ impl State {
             busy: 0,
             idle_workers: 0,
             idle_readers: 0,
+            woken: 0,
+            waiting: 0,
             settled,
         }
     }

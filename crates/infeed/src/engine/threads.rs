@@ -50,10 +50,19 @@ impl Shared {
         on.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a worker if one sleeps and there is something to do. Each that wakes looks for the next to wake.
-    pub(super) fn wake_worker(&self, state: &State) {
-        if state.idle_workers > 0 && state.has_work() {
+    /// Wakes a worker if one sleeps and there is something to do. Each that wakes looks for the next to wake; until it does,
+    /// nobody else is woken, because waking costs more than a small batch.
+    pub(super) fn wake_worker(&self, state: &mut State) {
+        if state.idle_workers > state.woken && state.has_work() {
+            state.woken += 1;
             self.more_to_do.notify_one();
+        }
+    }
+
+    /// Tells the consumer that the oldest batch is done, if it waits.
+    pub(super) fn tell(&self, state: &State) {
+        if state.waiting > 0 && self.is_ready(state) {
+            self.batch_done.notify_all();
         }
     }
 
@@ -112,7 +121,9 @@ impl Shared {
             if left.is_zero() {
                 return;
             }
+            state.waiting += 1;
             state = self.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
         }
     }
 
@@ -210,7 +221,7 @@ impl Engine {
         let mut state = self.shared.lock();
         state.limit += batches.len() as u64;
         steps.lock().unwrap_or_else(PoisonError::into_inner).extend(batches);
-        self.shared.wake_worker(&state);
+        self.shared.wake_worker(&mut state);
         self.shared.wake_reader(&state);
     }
 
@@ -233,23 +244,25 @@ impl Engine {
                 (self.at, self.ended) = flight.as_ref().map_or((self.at, false), |f| (f.after, f.ends_epoch));
                 shared.wake_reader(&state);
                 if !state.well_ahead() {
-                    shared.wake_worker(&state);
+                    shared.wake_worker(&mut state);
                 }
                 return Ok(flight);
             }
             if state.stop {
                 return Err(Error::argument("the loader was closed while somebody waited for a batch"));
             }
-            state = match patience {
+            let left = patience.map(|patience| patience.saturating_sub(start.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            state.waiting += 1;
+            state = match left {
                 None => shared.wait(&shared.batch_done, state),
-                Some(patience) => {
-                    let left = patience.saturating_sub(start.elapsed());
-                    if left.is_zero() {
-                        return Ok(None);
-                    }
+                Some(left) => {
                     shared.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
+            state.waiting -= 1;
         }
     }
 }

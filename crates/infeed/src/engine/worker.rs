@@ -51,7 +51,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                     state.take_unread_now(open).map(|(job, piece)| (job, Some(piece)))
                 });
                 if let Some((job, unread)) = found {
-                    shared.wake_worker(&state);
+                    shared.wake_worker(&mut state);
                     shared.begin(&mut state);
                     at_work = true;
                     break (job, unread, state.began);
@@ -63,6 +63,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 state.idle_workers += 1;
                 state = shared.wait(&shared.more_to_do, state);
                 state.idle_workers -= 1;
+                state.woken = state.woken.saturating_sub(1);
             }
         };
         shared.trace.idle_ns.fetch_add(idle.max(began).elapsed().as_nanos() as u64, Relaxed);
@@ -167,10 +168,7 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
         flight.done = Some(done);
     }
     shared.wake_reader(&state);
-    // The consumer waits for the oldest batch only.
-    if state.flights.front().is_some_and(|f| f.done.is_some()) {
-        shared.batch_done.notify_all();
-    }
+    shared.tell(&state);
 }
 
 /// Applies the batch transforms.

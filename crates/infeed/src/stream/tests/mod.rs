@@ -3,6 +3,7 @@
 mod compress;
 mod open;
 mod pipe;
+mod rows;
 mod tar;
 mod wrapped;
 

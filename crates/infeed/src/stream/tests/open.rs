@@ -48,7 +48,7 @@ fn skipping_leads_to_the_same_row() {
         assert_eq!(flow.skip(row - row / 2 - between).unwrap(), row - row / 2 - between);
         let found = flow.next(&all).unwrap().unwrap();
         assert_eq!((&found.key, &found.shard), (&wanted.key, &wanted.shard));
-        for (a, b) in found.record.fields.iter().zip(&wanted.record.fields) {
+        for (a, b) in found.record.as_ref().unwrap().fields.iter().zip(&wanted.record.as_ref().unwrap().fields) {
             assert!(matches!((a, b), (Value::Bytes(a), Value::Bytes(b)) if a == b));
         }
     }
@@ -68,7 +68,7 @@ fn fields_are_those_of_the_first_rows() {
     let mut flow = stream.start(&[0, 1, 2]).unwrap();
     let mut table = Vec::new();
     while let Some(row) = flow.next(&names(&["new", "x", "y", "x"])).unwrap() {
-        table.push(row.record.fields.iter().map(text).collect::<Vec<_>>().join(" "));
+        table.push(row.record.unwrap().fields.iter().map(text).collect::<Vec<_>>().join(" "));
     }
     assert_eq!(
         table,
@@ -131,7 +131,7 @@ fn a_named_pipe_is_read_once() {
     // What was looked at is not lost.
     let mut flow = stream.start(&[0]).unwrap();
     let first = flow.next(&names(&["cls"])).unwrap().unwrap();
-    assert_eq!(text(&first.record.fields[0]), "0");
+    assert_eq!(text(&first.record.unwrap().fields[0]), "0");
     let (found, end) = keys(&mut *flow);
     end.unwrap();
     assert_eq!(found, key_of(1..200));

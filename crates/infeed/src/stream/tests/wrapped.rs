@@ -54,7 +54,7 @@ fn an_iterator_is_a_stream() {
         for row in 3..40 {
             let passing = flow.next(&names(&["none", "n", "n"])).unwrap().unwrap();
             assert_eq!((passing.key, &*passing.shard), (row.to_string(), "made"));
-            let fields = &passing.record.fields;
+            let fields = &passing.record.unwrap().fields;
             assert!(matches!(fields[0], Value::Missing));
             assert_eq!((number(&fields[1]), number(&fields[2])), (row, row));
         }
