@@ -54,8 +54,10 @@ test-rust: tools
 	cargo $(CARGO_TEST) --workspace --exclude infeed-python
 	cargo test -q --doc --workspace --exclude infeed-python
 
+# Built together with the rest: chosen alone, it would build its dependencies once more with other features.
 example: tools
-	cargo run -q -p infeed-testkit --example train
+	cargo build -q --workspace --exclude infeed-python --example train
+	"$(CARGO_TARGET_DIR)/debug/examples/train"
 
 test-python: develop
 	"$(BIN)/python" -m pytest -q

@@ -34,12 +34,17 @@ def text(task: Task) -> Pass:
     return lambda: sum(batch["text"].size for batch in loader)
 
 
-def table(task: Task) -> Pass:
+def table_streamed(task: Task) -> Pass:
+    """The same with less memory than the data needs."""
+    return table(task, memory="256MB")
+
+
+def table(task: Task, memory: str | None = None) -> Pass:
     """As many row groups mixed at a time as the peer's."""
     features = [f"f{i:02d}" for i in range(works.TABLE_COLUMNS)]
     data = infeed.table(task.files("table/*.parquet"), features=features, label="label")
     data = data.shuffle(seed=1, window=works.BUFFERED_GROUPS)
-    loader = data.batch(works.TABLE_BATCH).to_numpy(threads=task.threads)
+    loader = data.batch(works.TABLE_BATCH).to_numpy(threads=task.threads, memory=memory)
     return lambda: sum(len(batch["label"]) for batch in loader)
 
 
