@@ -201,7 +201,7 @@ def encode(encoding: str, value) -> bytes:
     return value
 
 
-def write_mds(folder: Path, columns: dict, rows: list[dict], per_shard: int = 7, zip: str | None = None) -> str:
+def write_mds(folder: Path, columns: dict, rows: list[dict], per_shard: int = 7, packed: str | None = None) -> str:
     folder.mkdir(exist_ok=True)
     shards = []
     names = sorted(columns)
@@ -223,16 +223,16 @@ def write_mds(folder: Path, columns: dict, rows: list[dict], per_shard: int = 7,
             (folder / name).write_bytes(data)
             return {"basename": name, "bytes": len(data), "hashes": {"sha1": hashlib.sha1(data).hexdigest()}}
 
-        shard = {"version": 2, "format": "mds", "compression": zip, "hashes": ["sha1"], "samples": len(samples)}
+        shard = {"version": 2, "format": "mds", "compression": packed, "hashes": ["sha1"], "samples": len(samples)}
         shard |= {"column_names": names, "column_encodings": [columns[n] for n in names], "size_limit": 1 << 26}
         shard |= {
             "column_sizes": [SIZES.get(columns[n]) for n in names],
             "raw_data": info(name, raw),
             "zip_data": None,
         }
-        if zip:
-            pack = {"zstd": zstandard.ZstdCompressor().compress, "gz": gzip.compress}[zip.split(":")[0]]
-            shard["zip_data"] = info(f"{name}.{zip.split(':')[0]}", pack(raw))
+        if packed:
+            pack = {"zstd": zstandard.ZstdCompressor().compress, "gz": gzip.compress}[packed.split(":")[0]]
+            shard["zip_data"] = info(f"{name}.{packed.split(':')[0]}", pack(raw))
             (folder / name).unlink()
         shards.append(shard)
     (folder / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
@@ -267,13 +267,13 @@ def mds_rows(count: int = 20) -> list[dict]:
     return out
 
 
-@pytest.mark.parametrize("zip", [None, "zstd:3", "gz"])
-def test_mds(tmp_path, zip):
+@pytest.mark.parametrize("packed", [None, "zstd:3", "gz"])
+def test_mds(tmp_path, packed):
     rows = mds_rows()
     columns = COLUMNS | {"a": "ndarray:float32"}
     # Without the type, which is in the column's encoding here: only the shape.
     path = write_mds(
-        tmp_path / "d", columns | {"a": "bytes"}, [r | {"a": encode("ndarray", r["a"])[1:]} for r in rows], zip=zip
+        tmp_path / "d", columns | {"a": "bytes"}, [r | {"a": encode("ndarray", r["a"])[1:]} for r in rows], packed=packed
     )
     index = json.loads((tmp_path / "d" / "index.json").read_text())
     for shard in index["shards"]:

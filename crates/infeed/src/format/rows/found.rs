@@ -63,6 +63,9 @@ impl Found {
     pub(crate) fn titled(mut self, ends: &End) -> Self {
         self.start += ends.at as u64;
         self.pass(0, ends.lines);
+        if self.counted && self.jumps.is_empty() {
+            self.jumps.push((0, self.line));
+        }
         self
     }
 

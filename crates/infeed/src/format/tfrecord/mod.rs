@@ -138,6 +138,9 @@ impl Layout for TfRecord {
 
     fn sketch(&self, head: &Head) -> Result<Sketch> {
         let mut sketch: Vec<(Arc<str>, Option<Guess>)> = vec![];
+        if !matches!(self.wanted, Wanted::Auto) {
+            return Ok(vec![]);
+        }
         for row in &head.rows {
             let record = row.bytes.slice(tfrecord::record(&row.bytes, self.check)?);
             tfrecord::features(&record, |name, values| {

@@ -48,7 +48,9 @@ fn skipping_leads_to_the_same_row() {
         assert_eq!(flow.skip(row - row / 2 - between).unwrap(), row - row / 2 - between);
         let found = flow.next(&all).unwrap().unwrap();
         assert_eq!((&found.key, &found.shard), (&wanted.key, &wanted.shard));
-        for (a, b) in found.record.as_ref().unwrap().fields.iter().zip(&wanted.record.as_ref().unwrap().fields) {
+        for (a, b) in
+            found.record.as_ref().unwrap().fields.iter().zip(&wanted.record.as_ref().unwrap().fields)
+        {
             assert!(matches!((a, b), (Value::Bytes(a), Value::Bytes(b)) if a == b));
         }
     }
