@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let (mut rows, mut bytes) = (0u64, 0);
     while let Some(passing) = flow.next(&fields)? {
         rows += 1;
-        bytes += passing.record.fields.iter().map(size).sum::<usize>();
+        bytes += passing.record?.fields.iter().map(size).sum::<usize>();
     }
     let seconds = start.elapsed().as_secs_f64();
     println!("{}: fields {}", stream.describe(), fields.join(", "));
