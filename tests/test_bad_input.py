@@ -173,7 +173,7 @@ def test_concatenated_archives_are_read_to_the_end(tmp_path):
 
 
 def test_folder_without_images(tmp_path):
-    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "notes.md").write_text("hello")
     with pytest.raises((FileNotFoundError, ValueError), match=str(tmp_path.name)):
         infeed.open(tmp_path).rows()
     (tmp_path / "empty").mkdir()
