@@ -14,6 +14,9 @@ use crate::{
 use infeed_core::{Bytes, Dtype, Error, FieldSpec, Result, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
+/// Blocks, each once, and for every row the place of its block in that list and the row inside.
+pub(crate) type Places = (Vec<usize>, Vec<(u32, u32)>);
+
 /// Rows of Parquet, Arrow, Avro or SQLite, by number.
 #[derive(Debug)]
 pub struct TableSource {
@@ -154,7 +157,7 @@ impl TableSource {
     }
 
     /// Where rows lie: their blocks, each once, and for every row the place of its block in that list and the row inside.
-    pub(crate) fn places(&self, rows: &[u64]) -> Result<(Vec<usize>, Vec<(u32, u32)>)> {
+    pub(crate) fn places(&self, rows: &[u64]) -> Result<Places> {
         let mut blocks = vec![];
         // Zero for not seen yet; memory that is not touched costs nothing.
         let mut seen = vec![0u32; self.blocks.len()];

@@ -46,13 +46,13 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// Marks bytes of a word that equal `byte`. The lowest mark is right; those above it may not be.
 #[inline(always)]
-fn equal(word: u64, byte: u8) -> u64 {
+pub(super) fn equal(word: u64, byte: u8) -> u64 {
     let x = word ^ (ONES * u64::from(byte));
     x.wrapping_sub(ONES) & !x & HIGHS
 }
 
 #[inline(always)]
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b))
 }
 
@@ -149,8 +149,8 @@ impl<'a> Scan<'a> {
 #[inline(always)]
 fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
     let (mut at, mut escaped) = (start, false);
-    // Most texts are short: a few words at a time without a call, then what is made for long ones.
-    let near = start + 32;
+    // Most texts are short, and escapes come in crowds: a few words at a time without a call, then what is made for long ones.
+    let mut near = start + 32;
     loop {
         let hit = loop {
             match word(bytes, at) {
@@ -172,6 +172,7 @@ fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
         }
         escaped = true;
         at = hit + 2;
+        near = at + 32;
     }
 }
 

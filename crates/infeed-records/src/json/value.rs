@@ -2,11 +2,10 @@
 
 use super::{
     number::{elements, float, floats, int, ints},
-    scan::Raw,
+    scan::{Raw, equal, word},
 };
 use crate::Guess;
 use infeed_core::{Bytes, Dtype, Error, Result, Tensor, Value};
-use memchr::memchr;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
@@ -117,38 +116,62 @@ fn show(raw: &Raw<'_>) -> String {
 
 /// What the text between quotes says.
 pub(super) fn text(raw: &[u8], escaped: bool) -> Result<Cow<'_, str>> {
-    let text = std::str::from_utf8(raw).map_err(|e| crate::text::not_text(raw, e.valid_up_to()))?;
-    // Eight at a time and without a branch: this looks at every byte of every text.
+    // Many at a time and without a branch: this looks at every byte of every text.
     if raw.iter().fold(false, |found, byte| found | (*byte < b' ')) {
         return Err(Error::sample("not JSON: a control character inside a text must be written as \\u00XX"));
     }
-    if escaped { unescape(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text)) }
+    if escaped {
+        // Escapes are ASCII, so that what is no UTF-8 before is none afterwards: one look is enough.
+        let said = String::from_utf8(unescape(raw)?);
+        return said.map(Cow::Owned).map_err(|_| not_utf8(raw));
+    }
+    std::str::from_utf8(raw).map(Cow::Borrowed).map_err(|_| not_utf8(raw))
 }
 
-fn unescape(mut rest: &str) -> Result<String> {
-    let mut out = String::with_capacity(rest.len());
-    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        let bytes = rest.as_bytes();
-        let plain = match bytes.get(at + 1) {
-            Some(b'n') => '\n',
-            Some(b't') => '\t',
-            Some(b'r') => '\r',
-            Some(c @ (b'"' | b'\\' | b'/')) => char::from(*c),
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
+fn not_utf8(raw: &[u8]) -> Error {
+    let valid = std::str::from_utf8(raw).map_or_else(|e| e.valid_up_to(), str::len);
+    crate::text::not_text(raw, valid)
+}
+
+/// The text without its escapes. Source code has one every few bytes, so runs are copied a word at a time, with what lies
+/// behind their end, and nothing is called for each.
+fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
+    // An escape is longer than what it stands for.
+    let mut out = vec![0; raw.len() + 8];
+    let (mut from, mut to) = (0, 0);
+    while from < raw.len() {
+        if let Some(word) = word(raw, from) {
+            out[to..to + 8].copy_from_slice(&word.to_le_bytes());
+            let marks = equal(word, b'\\');
+            let run = if marks == 0 { 8 } else { marks.trailing_zeros() as usize / 8 };
+            (from, to) = (from + run, to + run);
+            if marks == 0 {
+                continue;
+            }
+        } else if raw[from] != b'\\' {
+            out[to] = raw[from];
+            (from, to) = (from + 1, to + 1);
+            continue;
+        }
+        let plain = match raw.get(from + 1) {
+            Some(b'n') => b'\n',
+            Some(b't') => b'\t',
+            Some(b'r') => b'\r',
+            Some(c @ (b'"' | b'\\' | b'/')) => *c,
+            Some(b'b') => 8,
+            Some(b'f') => 12,
             Some(b'u') => {
-                let (c, len) = unicode(&bytes[at..])?;
-                out.push(c);
-                rest = &rest[at + len..];
+                let (c, len) = unicode(&raw[from..])?;
+                to += c.encode_utf8(&mut out[to..]).len();
+                from += len;
                 continue;
             }
             _ => return Err(Error::sample("not JSON: an unknown escape in a text")),
         };
-        out.push(plain);
-        rest = &rest[at + 2..];
+        out[to] = plain;
+        (from, to) = (from + 2, to + 1);
     }
-    out.push_str(rest);
+    out.truncate(to);
     Ok(out)
 }
 

@@ -108,7 +108,7 @@ impl Pool {
     pub(super) fn names(&self, from: &str) -> Result<Vec<String>> {
         self.with(|connection| {
             let statement = connection.prepare(&format!("SELECT * FROM {from}"))?;
-            Ok(statement.column_names().into_iter().map(str::to_owned).collect())
+            Ok(statement.column_names().map(str::to_owned).collect())
         })
     }
 
