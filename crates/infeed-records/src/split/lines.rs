@@ -49,5 +49,5 @@ impl Split for Lines {
 /// Whether there is nothing but white space.
 pub fn is_blank(line: &[u8]) -> bool {
     // Nearly every line is told by its first byte.
-    !line.first().is_some_and(|b| *b > b' ') && line.iter().all(u8::is_ascii_whitespace)
+    line.first().is_none_or(|b| *b <= b' ') && line.iter().all(u8::is_ascii_whitespace)
 }

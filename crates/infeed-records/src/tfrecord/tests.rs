@@ -110,7 +110,11 @@ fn features_packed_or_not() {
         assert!(error.contains("expected"), "{error}");
     }
     let mut kinds = vec![];
-    features(&bytes, |_, values| Ok(kinds.push(guess(&values()?)))).unwrap();
+    features(&bytes, |_, values| {
+        kinds.push(guess(&values()?));
+        Ok(())
+    })
+    .unwrap();
     use Guess::{Bytes as B, Int, Ints, Singles, Unknown};
     assert_eq!(kinds, [Some(B), Some(Int), Some(Ints), Some(Singles), Some(Singles), Some(Unknown), None]);
     for end in 0..bytes.len() {

@@ -114,7 +114,7 @@ fn every_kind_of_column_has_its_field() {
         let error = fetch(&strict, &[0, 1, 2], field).unwrap_err().to_string();
         assert!(error.contains("is null"), "{field}: {error}");
     }
-    assert_eq!(source.column("int").unwrap_err().to_string().contains("row 1"), true);
+    assert!(source.column("int").unwrap_err().to_string().contains("row 1"));
     assert_eq!(source.column("day").unwrap().unwrap(), [1, 2, 3]);
     assert_eq!(source.column("text").unwrap(), None);
 }

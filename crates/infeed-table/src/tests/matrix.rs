@@ -132,8 +132,14 @@ fn statistics_of_columns() {
     let path = table(folder.path());
     let none = serde_json::Map::new();
     let name = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
-    let got =
-        crate::column_stats("parquet", &[path.clone()], &none, &name(&["a", "b"]), &name(&["c", "y"]), &none);
+    let got = crate::column_stats(
+        "parquet",
+        std::slice::from_ref(&path),
+        &none,
+        &name(&["a", "b"]),
+        &name(&["c", "y"]),
+        &none,
+    );
     let got = got.unwrap();
     assert_eq!(got["a"], json!({"count": 2, "nulls": 2, "mean": 0.5, "std": 0.5, "min": 0.0, "max": 1.0}));
     assert_eq!(got["b"]["count"], 3);

@@ -80,7 +80,7 @@ fn plain(name: &str, text: &str) -> String {
     };
     let base64 = |a: &str, b: &str| {
         let letters = a.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'='));
-        letters && a.len() % 4 == 0 && b.parse::<u32>().is_ok()
+        letters && a.len().is_multiple_of(4) && b.parse::<u32>().is_ok()
     };
     if columns(base64) {
         return format!("it is a tiktoken file (tokens in base64 with their ranks); {CONVERT}");

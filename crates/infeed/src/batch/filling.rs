@@ -85,6 +85,7 @@ impl Filling {
     ///
     /// # Safety
     /// No part and no other span with one of these samples may live at the same time.
+    #[allow(clippy::mut_from_ref)]
     pub unsafe fn span(&self, first: usize, count: usize) -> Vec<&mut [u8]> {
         assert!(first + count <= self.samples, "samples {first}+{count} of a batch of {}", self.samples);
         let mut out: Vec<&mut [u8]> = Vec::with_capacity(self.columns.len());

@@ -163,7 +163,7 @@ impl Layout for Csv {
     }
 
     fn sketch(&self, head: &Head) -> Result<Sketch> {
-        let first = head.rows.first().map(|row| codec::bare(row));
+        let first = head.rows.first().map(codec::bare);
         let names = self.columns(&head.titles, first)?;
         let mut guesses = vec![(Guess::Unknown, false); names.len()];
         let mut found = vec![];

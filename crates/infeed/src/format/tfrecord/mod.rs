@@ -178,10 +178,13 @@ impl Layout for TfRecord {
     }
 }
 
+/// Features with their types.
+type Wants = Arc<[(Arc<str>, Kind)]>;
+
 /// The fields of records and what makes them.
 #[derive(Debug, Clone)]
 struct Examples {
-    features: Option<Arc<[(Arc<str>, Kind)]>>,
+    features: Option<Wants>,
     check: bool,
 }
 
