@@ -1,6 +1,7 @@
 //! Bytes of a shard by range: mapped into memory, or read when asked for.
 
 use infeed_core::{Bytes, Error, Result};
+use memmap2::Mmap;
 use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
 
 /// How files are read.
@@ -22,8 +23,17 @@ pub(crate) struct Input {
 
 #[derive(Debug)]
 enum Access {
-    Mapped(Bytes),
+    Mapped(Arc<Mmap>, Bytes),
     Pread(File),
+}
+
+/// Keeps a mapping alive for as long as somebody has a part of it.
+struct Shared(Arc<Mmap>);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl Input {
@@ -36,8 +46,9 @@ impl Input {
                 // SAFETY: the mapping is private and read-only, and only ever seen as bytes, which may have any value.
                 // A file that shrinks while it is mapped ends the process with SIGBUS; data sets are not changed while
                 // they are read, and `read="pread"` is there for those who do.
-                let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
-                Access::Mapped(Bytes::from_owner(map))
+                let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
+                let map = Arc::new(map);
+                Access::Mapped(map.clone(), Bytes::from_owner(Shared(map)))
             }
             _ => Access::Pread(file),
         };
@@ -54,12 +65,23 @@ impl Input {
             ));
         };
         match &self.bytes {
-            Access::Mapped(bytes) => Ok(bytes.slice(start as usize..end as usize)),
+            Access::Mapped(_, bytes) => Ok(bytes.slice(start as usize..end as usize)),
             Access::Pread(file) => {
                 let mut out = vec![0; len as usize];
                 file.read_exact_at(&mut out, start).map_err(|e| Error::io("read", &*self.path, e))?;
                 Ok(out.into())
             }
+        }
+    }
+
+    /// Says that a range is read soon. A mapping is otherwise read page by page as it is touched, which is slow on every disk.
+    pub(crate) fn will_need(&self, start: u64, len: u64) {
+        #[cfg(unix)]
+        if let Access::Mapped(map, _) = &self.bytes
+            && start.checked_add(len).is_some_and(|end| end <= self.len)
+        {
+            // A wish: reading works without it.
+            let _ = map.advise_range(memmap2::Advice::WillNeed, start as usize, len as usize);
         }
     }
 

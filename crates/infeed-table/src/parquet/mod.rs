@@ -146,6 +146,14 @@ impl Blocks for ParquetShard {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let group = self.meta.metadata().row_group(block);
+        for column in columns {
+            let (first, end) = self.leaves[*column];
+            for leaf in first..end {
+                let (start, len) = group.column(leaf).byte_range();
+                self.input.will_need(start, len);
+            }
+        }
         let mut out: Vec<Option<ArrayRef>> = Vec::with_capacity(columns.len());
         let mut rest = vec![];
         for column in columns {
