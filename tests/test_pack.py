@@ -178,8 +178,7 @@ def test_ranks_share_the_sequences(corpus: infeed.Pipeline, world: int) -> None:
     pipeline = corpus.shuffle(seed=1).pack(16, eod=EOD)
     alone = _rows(pipeline, batch=12)
     ranks = [
-        [b["tokens"].tolist() for b in _loaded(pipeline, 12 // world, rank=r, world_size=world)]
-        for r in range(world)
+        [b["tokens"].tolist() for b in _loaded(pipeline, 12 // world, rank=r, world_size=world)] for r in range(world)
     ]
     assert len({len(steps) for steps in ranks}) == 1
     together = [row for steps in ranks for rows in steps for row in rows]
@@ -203,7 +202,7 @@ def test_bad_documents(tmp_path: Path) -> None:
     lines[7] = '{"tokens": [1, 2'
     (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
     pipeline = infeed.jsonl(str(tmp_path / "x.jsonl"), fields={"tokens": "int64[]"}).pack(4)
-    with pytest.raises((ValueError, RuntimeError), match="x.jsonl"):
+    with pytest.raises((ValueError, RuntimeError), match=r"x\.jsonl"):
         _rows(pipeline)
     with pipeline.batch(5).to_numpy(on_error="skip") as loader:
         rows = [r.tolist() for b in loader for r in b["tokens"]]

@@ -273,7 +273,10 @@ def test_mds(tmp_path, packed):
     columns = COLUMNS | {"a": "ndarray:float32"}
     # Without the type, which is in the column's encoding here: only the shape.
     path = write_mds(
-        tmp_path / "d", columns | {"a": "bytes"}, [r | {"a": encode("ndarray", r["a"])[1:]} for r in rows], packed=packed
+        tmp_path / "d",
+        columns | {"a": "bytes"},
+        [r | {"a": encode("ndarray", r["a"])[1:]} for r in rows],
+        packed=packed,
     )
     index = json.loads((tmp_path / "d" / "index.json").read_text())
     for shard in index["shards"]:

@@ -108,11 +108,27 @@ def texts() -> list[str]:
     """Words, blanks, digits, marks, emoji, and characters from anywhere."""
     rng = random.Random(7)
     pieces = ["the", " quick", "'ll", "'S", "it's", " ", "  ", "\n", "\r\n", "\t", "1", "1234", "½", "...", "!?", "—"]
-    pieces += ["é", "e\u0301", "\u0301", "ß", "中文", "👩‍👩‍👧‍👦", "🏳️‍🌈", "\u200d", "\u00a0", "\u2003", "\ufeff", "\x00", "<|endoftext|>"]
+    pieces += [
+        "é",
+        "e\u0301",
+        "\u0301",
+        "ß",
+        "中文",
+        "👩‍👩‍👧‍👦",
+        "🏳️‍🌈",
+        "\u200d",
+        "\u00a0",
+        "\u2003",
+        "\ufeff",
+        "\x00",
+        "<|endoftext|>",
+    ]
     out = ["", " ", "\n\n", *CORPUS, "x" * 3000, "ab" * 2000, "é" * 500, " " * 300, "1" * 100]
     for n in range(150):
         # Only characters that old and new versions of Unicode agree on: the package brings its own tables.
-        other = [chr(rng.choice([rng.randrange(32, 0x250), rng.randrange(0x390, 0x3C0), rng.randrange(0x4E00, 0x9F00)]))]
+        other = [
+            chr(rng.choice([rng.randrange(32, 0x250), rng.randrange(0x390, 0x3C0), rng.randrange(0x4E00, 0x9F00)]))
+        ]
         out.append("".join(rng.choice(pieces + other) for _ in range(n % 40)))
     return out
 
@@ -138,7 +154,7 @@ def test_tokens_are_those_of_the_package(kind, special):
 
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_long_texts_are_cut(kind, side):
-    package, path = kind
+    _, path = kind
     cut = Tokenizer.from_file(path)
     cut.enable_truncation(8, direction=side)
     given = [text for text in texts() if text]
@@ -178,7 +194,9 @@ def test_streams_and_shards_have_text_too(tmp_path):
     with infeed.ShardWriter(tmp_path / "text-%03d.tar") as out:
         for n, text in enumerate(CORPUS):
             out.write({"__key__": f"s{n}", "txt": text})
-    stored = infeed.open(str(tmp_path / "*.tar")).decode(txt="text").map(T.Tokenize(str(tmp_path / "t.json")), on="txt")
+    stored = (
+        infeed.open(str(tmp_path / "*.tar")).decode(txt="text").map(T.Tokenize(str(tmp_path / "t.json")), on="txt")
+    )
     assert [row.tolist() for row in tokens(stored, "txt")] == wanted
 
 
@@ -189,7 +207,11 @@ def test_padding_and_cutting():
     (batch,) = cut.to_numpy()
     assert batch["x"].tolist() == [[0, 1, 2, -1, -1, -1], [0, 1, 2, 3, -1, -1], [0, 1, 2, 3, -1, -1]]
     left = infeed.stream(source).map(T.Truncate(4, side="left"), T.PadTo(multiple=8, side="left"), on="x")
-    assert [row.tolist() for row in tokens(left, "x")] == [[0] * 5 + [0, 1, 2], [0] * 4 + [1, 2, 3, 4], [0] * 4 + [5, 6, 7, 8]]
+    assert [row.tolist() for row in tokens(left, "x")] == [
+        [0] * 5 + [0, 1, 2],
+        [0] * 4 + [1, 2, 3, 4],
+        [0] * 4 + [5, 6, 7, 8],
+    ]
     with pytest.raises(Exception, match="put Truncate before it"):
         tokens(infeed.stream(source).map(T.PadTo(6), on="x"), "x")
 

@@ -388,8 +388,8 @@ class Pipeline(SequenceStages):
 
         Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
         ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``: to the longest of the
-        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that makes a batch
-        of a list of samples instead.
+        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that makes
+        a batch of a list of samples instead.
         """
         if ragged not in ("list", "pad"):
             raise ValueError(f'ragged must be "list" or "pad", got {ragged!r}')

@@ -25,15 +25,23 @@ class SequenceStages:
             *transforms: Transform | Callable[..., Any],
             on: str | Iterable[str] | None = None,
             seeded: bool = True,
-        ) -> Self: ...
+        ) -> Self:
+            """What the pipeline has."""
+            ...
 
     def tokenize(
-        self, tokenizer: str | os.PathLike[str], *, on: str = "text", to: str = "tokens", keep: bool = False, **options: Any
+        self,
+        tokenizer: str | os.PathLike[str],
+        *,
+        on: str = "text",
+        to: str = "tokens",
+        keep: bool = False,
+        **options: Any,
     ) -> Self:
         """Turn the text ``on`` into the token ids ``to``, with a ``tokenizer.json`` of Hugging Face tokenizers.
 
-        The same as :class:`infeed.transforms.Tokenize`, whose options it takes, on a copy of the field; ``keep`` keeps the
-        text.
+        The same as :class:`infeed.transforms.Tokenize`, whose options it takes, on a copy of the field; ``keep`` keeps
+        the text.
         """
         out = self if to == on else self._then(op="copy", field=on, to=[to], keep=bool(keep))
         return out.map(T.Tokenize(os.fspath(tokenizer), **options), on=to)
@@ -61,8 +69,8 @@ class SequenceStages:
 
         * ``"concat"``: all documents end to end, cut every ``length`` tokens. ``rest`` says what becomes of the last
           tokens of an epoch, ``"drop"`` or ``"pad"``
-        * ``"first_fit"``, ``"best_fit"``: documents stay whole; ``group`` documents at a time (1,024 by default) are laid,
-          the longest first, into the first or the fullest sequence that has room. ``long`` says what becomes of
+        * ``"first_fit"``, ``"best_fit"``: documents stay whole; ``group`` documents at a time (1,024 by default) are
+          laid, the longest first, into the first or the fullest sequence that has room. ``long`` says what becomes of
           documents that are longer than a sequence: ``"split"``, ``"truncate"`` or ``"drop"``
 
         ``eod`` is a token that is put behind every document, ``pad`` the one that fills sequences up. Further fields:
@@ -71,8 +79,8 @@ class SequenceStages:
         begin and end, for attention kernels of varying length).
 
         Shuffle before: documents are mixed, and :meth:`~infeed.Loader.state_dict` knows where in them the next sequence
-        begins, so that resuming does not tokenise again what came before. Every rank goes through all documents and takes
-        its share of the sequences: with many ranks, write tokens once with ``infeed tokenize`` and use
+        begins, so that resuming does not tokenise again what came before. Every rank goes through all documents and
+        takes its share of the sequences: with many ranks, write tokens once with ``infeed tokenize`` and use
         :func:`infeed.tokens`.
         """
         if mode not in ("concat", "first_fit", "best_fit"):
