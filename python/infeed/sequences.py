@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 class SequenceStages:
     """What :class:`~infeed.Pipeline` does with documents and tokens."""
 
-    if TYPE_CHECKING:
+    # The pipeline has these two; they stand here for those below.
+    def _then(self, **stage: Any) -> Self:
+        raise NotImplementedError
 
-        def _then(self, **stage: Any) -> Self: ...
-
-        def map(
-            self,
-            *transforms: Transform | Callable[..., Any],
-            on: str | Iterable[str] | None = None,
-            seeded: bool = True,
-        ) -> Self:
-            """What the pipeline has."""
-            ...
+    def map(
+        self,
+        *transforms: Transform | Callable[..., Any],
+        on: str | Iterable[str] | None = None,
+        seeded: bool = True,
+    ) -> Self:
+        """Apply transforms: see :meth:`infeed.Pipeline.map`."""
+        raise NotImplementedError
 
     def tokenize(
         self,
