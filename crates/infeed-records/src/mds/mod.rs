@@ -29,6 +29,10 @@ pub fn samples(head: &[u8], size: u64) -> Result<(u64, Vec<u64>)> {
             "the first sample begins at byte {start}, inside the table of samples"
         )));
     }
+    // A shard without samples has an offset too.
+    if start > size {
+        return Err(Error::sample(format!("the samples begin at byte {start} of a shard of {size}")));
+    }
     let mut lens = Vec::with_capacity(count);
     let mut at = start;
     for (number, offset) in offsets[1..].iter().enumerate() {

@@ -76,3 +76,10 @@ proptest! {
         fuzz_mds(&data);
     }
 }
+
+#[test]
+fn an_empty_shard_begins_inside_itself() {
+    let table = |start: u32| [0u32.to_le_bytes(), start.to_le_bytes()].concat();
+    assert_eq!(samples(&table(8), 8).unwrap(), (8, vec![]));
+    assert!(samples(&table(18), 8).unwrap_err().to_string().contains("byte 18 of a shard of 8"));
+}
