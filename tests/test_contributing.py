@@ -50,7 +50,8 @@ def test_the_transform_recipe(tmp_path):
     try:
         done = subprocess.run(run, cwd=copy, env=env, capture_output=True, text=True)
     finally:
-        # Cargo tells checkouts apart by the time of their files alone: what was built of the copy must not pass for this one.
+        # Cargo tells checkouts apart by the times of their files alone: what was built of the copy must not pass for
+        # what lies here.
         for made in Path(env["CARGO_TARGET_DIR"]).glob("debug/.fingerprint/infeed*"):
             shutil.rmtree(made, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr
