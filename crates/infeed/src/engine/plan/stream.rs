@@ -189,7 +189,12 @@ impl Order for Coming {
         if let Some(take) = self.0.take {
             out += &format!(", {take} rows at most");
         }
-        out + "; resuming reads from the epoch's start and steps over what was given"
+        let seeks = self.0.shuffle.is_none() && !self.0.stream.identity().is_empty();
+        out + if seeks {
+            "; resuming begins close to where it stopped"
+        } else {
+            "; resuming reads from the epoch's start and steps over what was given"
+        }
     }
 }
 
