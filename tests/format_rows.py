@@ -57,6 +57,14 @@ def comma(folder: Path) -> Made:
     return Made(infeed.csv(saved(folder, records(), csv_text, ".csv")), records(), "score")
 
 
+@case("csv table")
+def comma_table(folder: Path) -> Made:
+    """As a matrix: numbers only."""
+    rows = [{"features": [row["score"]], "id": row["id"]} for row in records()]
+    paths = saved(folder, records(), csv_text, ".csv")
+    return Made(infeed.table(paths, features=["score"], label="id", dtype="float64"), rows, "id")
+
+
 @case("tsv")
 def tab(folder: Path) -> Made:
     return Made(infeed.csv(saved(folder, records(), lambda r: csv_text(r, "\t"), ".tsv")), records(), "id")

@@ -245,3 +245,24 @@ def test_slips_are_named(tmp_path: Path):
         pipeline(["a"], str(tmp_path / "none.json")).batch(1).to_numpy()
     with pytest.raises(ValueError, match="works on text"):
         infeed.arrays(x=np.zeros((3, 2))).map(T.Tokenize(path), on="x").batch(1).to_numpy()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_state_knows_what_the_tokenizer_says_and_not_where_it_lies(tmp_path: Path, packed):
+    def loader(path: Path) -> infeed.Loader:
+        made = pipeline(CORPUS * 4, str(path), dtype="int64")
+        return (made.pack(16, on="text") if packed else made).batch(2).to_numpy()
+
+    first, moved = tmp_path / "tokenizer.json", tmp_path / "elsewhere.json"
+    byte_level().save(str(first))
+    before = loader(first)
+    rows = iter(before)
+    next(rows)
+    state, wanted = before.state_dict(), next(rows)["text"]
+    first.rename(moved)
+    after = loader(moved)
+    after.load_state_dict(state)
+    assert str(next(iter(after))["text"]) == str(wanted)
+    llama().save(str(moved))
+    with pytest.raises(infeed.StateError, match=r"decoders, transforms or filters were others"):
+        loader(moved).load_state_dict(state)

@@ -1,4 +1,4 @@
-"""Tables: Parquet, Arrow, Avro and SQLite, as fields of their columns or as one matrix of numbers."""
+"""Tables: Parquet, Arrow, Avro, SQLite and CSV, as fields of their columns or as one matrix of numbers."""
 
 from __future__ import annotations
 
@@ -110,9 +110,16 @@ def sqlite(
     return _open(path, "sqlite", args)
 
 
+def _kind(paths: list[str], format: str) -> str:
+    """The name that a format of tables has in recipes: ``csv`` alone is the one that goes row by row."""
+    kind = _core.table_kind(paths) if format == "auto" else format
+    return "csv_table" if kind == "csv" else kind
+
+
 def table_info(paths: Paths, *, format: str = "auto", **args: Any) -> dict[str, Any]:
     """Rows, blocks and fields of a table, without reading its rows."""
-    found: dict[str, Any] = json.loads(_core.table_info(format, _list(paths), json.dumps(_args(**args))))
+    many = _list(paths)
+    found: dict[str, Any] = json.loads(_core.table_info(_kind(many, format), many, json.dumps(_args(**args))))
     return found
 
 
@@ -134,7 +141,8 @@ def column_stats(
     if columns is None:
         info = table_info(paths, format=format, **args)
         columns = [f["name"] for f in info["fields"] if f["number"] and f["name"] not in named]
-    return stats(_list(paths), format, _args(**args), list(columns), named, {})
+    many = _list(paths)
+    return stats(many, _kind(many, format), _args(**args), list(columns), named, {})
 
 
 def table(
@@ -167,10 +175,13 @@ def table(
     sorted distinct values. Values that are not in the list become ``unknown``, or are errors with
     ``unknown="error"``.
 
+    Files are Parquet, Arrow, Avro, SQLite or CSV, told by what they begin with or their name. Further arguments are
+    those of the format; for CSV ``delimiter``, ``header``, ``names`` and ``types`` as in :func:`csv`.
+
     Everything that was worked out stands in the recipe, so that runs and checkpoints stay exact when data is added.
     """
     many = _list(paths)
-    kind = _core.table_kind(many) if format == "auto" else format
+    kind = _kind(many, format)
     labels = [] if label is None else [label] if isinstance(label, str) else list(label)
     base = _args(where_=where, **args)
     lists = category_lists(categories)

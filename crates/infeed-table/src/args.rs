@@ -28,6 +28,56 @@ pub(crate) struct TableArgs {
     pub(crate) query: Option<String>,
     pub(crate) key: Option<Vec<String>>,
     pub(crate) page: u64,
+    pub(crate) csv: CsvArgs,
+}
+
+/// How a file of comma-separated values is written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CsvArgs {
+    /// What separates fields; found out when nothing is said.
+    pub(crate) delimiter: Option<u8>,
+    /// Whether the first row has the titles.
+    pub(crate) titled: bool,
+    /// Names of the columns, in place of the titles.
+    pub(crate) names: Option<Vec<String>>,
+    /// Types of some columns; nothing is text.
+    pub(crate) types: Vec<(String, Option<Dtype>)>,
+}
+
+impl CsvArgs {
+    fn parse(args: &Map<String, Json>) -> Result<Self> {
+        let get = |name: &str| args.get(name).filter(|value| !value.is_null());
+        let bad = |name: &str, what: &str, value: &Json| {
+            Error::argument(format!("{name} must be {what}, got {value}"))
+        };
+        let delimiter = match get("delimiter") {
+            None => None,
+            Some(value) => match value.as_str().map(str::as_bytes) {
+                Some([one]) if !matches!(one, b'"' | b'\n' | b'\r') => Some(*one),
+                _ => return Err(bad("delimiter", "one character, and no quote or line end", value)),
+            },
+        };
+        let titled = match get("header") {
+            None => true,
+            Some(value) => value.as_bool().ok_or_else(|| bad("header", "true or false", value))?,
+        };
+        let mut types = vec![];
+        if let Some(value) = get("types") {
+            let all = value.as_object().ok_or_else(|| bad("types", "a table of columns", value))?;
+            for (name, value) in all {
+                let of = match value.as_str() {
+                    Some("text" | "str" | "string") => None,
+                    Some(text) => Some(Dtype::parse(text).filter(|d| !matches!(d, Dtype::F16 | Dtype::Bf16))),
+                    None => Some(None),
+                };
+                let what = "text, bool, int64, float32, ...";
+                let of = of.map(|of| of.ok_or_else(|| bad(&format!("types: `{name}`"), what, value)));
+                types.push((name.clone(), of.transpose()?));
+            }
+        }
+        let names = get("names").map(|value| names("names", value)).transpose()?;
+        Ok(CsvArgs { delimiter, titled, names, types })
+    }
 }
 
 /// One matrix field.
@@ -52,6 +102,7 @@ impl TableArgs {
         match kind {
             "sqlite" => known.extend(["table", "query", "key", "page"]),
             "arrow" => known.push("split"),
+            "csv_table" => known.extend(["delimiter", "header", "names", "types"]),
             _ => {}
         }
         for name in args.keys() {
@@ -116,6 +167,7 @@ impl TableArgs {
             query: text("query")?,
             key: get("key").map(|value| names("key", value)).transpose()?,
             page,
+            csv: CsvArgs::parse(args)?,
         })
     }
 }

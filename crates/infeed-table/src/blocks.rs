@@ -26,6 +26,11 @@ pub(crate) trait Blocks: Debug + Send + Sync {
     /// Top-level columns of a block, in the order of `columns`, each with all rows of the block.
     fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>>;
 
+    /// The same where single rows may make no sense: they are named, ascending, and their values mean nothing.
+    fn read_sound(&self, block: usize, columns: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
+        Ok((self.read(block, columns)?, vec![]))
+    }
+
     /// What is known of a top-level column of a block without reading it.
     fn range(&self, _block: usize, _column: usize) -> Option<Range> {
         None
@@ -35,13 +40,20 @@ pub(crate) trait Blocks: Debug + Send + Sync {
     fn column_bytes(&self, column: usize) -> u64;
 }
 
-/// [`Blocks::read`], with every way to fail turned into an error that names the block. Decoders of formats are large, and
+/// A row of a block, and what is wrong with it.
+pub(crate) type BadRow = (u32, String);
+
+/// [`Blocks::read_sound`], with every way to fail turned into an error that names the block. Decoders of formats are large, and
 /// some of them panic when bytes are not what they should be.
-pub(crate) fn read(shard: &dyn Blocks, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+pub(crate) fn read(
+    shard: &dyn Blocks,
+    block: usize,
+    columns: &[usize],
+) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
     let place = || format!("{} {block} of `{}`", shard.noun(), shard.name());
-    let read = catch_unwind(AssertUnwindSafe(|| shard.read(block, columns)));
-    let arrays = match read {
-        Ok(Ok(arrays)) => arrays,
+    let read = catch_unwind(AssertUnwindSafe(|| shard.read_sound(block, columns)));
+    let (arrays, bad) = match read {
+        Ok(Ok(found)) => found,
         Ok(Err(Error::Sample { what, .. })) => {
             return Err(Error::sample(format!("{}: {what}", place())));
         }
@@ -69,5 +81,5 @@ pub(crate) fn read(shard: &dyn Blocks, block: usize, columns: &[usize]) -> Resul
             )));
         }
     }
-    Ok(arrays)
+    Ok((arrays, bad))
 }

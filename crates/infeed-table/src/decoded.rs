@@ -2,7 +2,7 @@
 
 use crate::{
     args::Nulls,
-    blocks::{self, Blocks},
+    blocks::{self, BadRow, Blocks},
     field::{Field, How, Place},
     loose::Filling,
     matrix::{self, Fault, Lane},
@@ -45,6 +45,8 @@ pub(crate) struct Decoded {
     pub(crate) memory: Memory,
     /// One per field of the set.
     pub(crate) cells: Vec<Cells>,
+    /// Rows that make no sense, ascending.
+    pub(crate) bad: Vec<BadRow>,
     /// How much memory it takes.
     pub(crate) bytes: u64,
 }
@@ -62,6 +64,18 @@ pub(crate) enum Cells {
 }
 
 impl Decoded {
+    /// An error when the row makes no sense.
+    #[inline]
+    pub(crate) fn sound(&self, row: usize) -> Result<()> {
+        if self.bad.is_empty() {
+            return Ok(());
+        }
+        match self.bad.binary_search_by_key(&(row as u32), |bad| bad.0) {
+            Ok(at) => Err(Error::sample(self.bad[at].1.clone())),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The bytes of a packed cell.
     #[inline]
     pub(crate) fn cell(&self, row: usize, offset: usize, width: usize) -> &[u8] {
@@ -85,13 +99,29 @@ pub(crate) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// These fields of the table, as Arrow columns of the rows that count.
+    /// These fields of the table, as Arrow columns of the rows that count. All of them must make sense.
     pub(crate) fn columns(&self, fields: &[usize]) -> Result<Vec<ArrayRef>> {
+        let (arrays, bad) = self.sound_columns(fields)?;
+        match bad.into_iter().next() {
+            None => Ok(arrays),
+            Some((_, what)) => Err(Error::Format { shard: self.shard.name().to_owned(), offset: 0, what }),
+        }
+    }
+
+    /// The same, with the rows that make no sense.
+    pub(crate) fn sound_columns(&self, fields: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
         let mut roots: Vec<usize> = fields.iter().map(|field| self.places[*field].root).collect();
         roots.sort_unstable();
         roots.dedup();
-        let mut arrays = blocks::read(self.shard, self.block, &roots)?;
+        let (mut arrays, mut bad) = blocks::read(self.shard, self.block, &roots)?;
         if let Some(kept) = self.kept {
+            bad.retain_mut(|(row, _)| match kept.binary_search(row) {
+                Ok(at) => {
+                    *row = at as u32;
+                    true
+                }
+                Err(_) => false,
+            });
             let mut mask = vec![false; self.shard.block_rows()[self.block] as usize];
             kept.iter().for_each(|row| mask[*row as usize] = true);
             let mask = BooleanArray::from(mask);
@@ -100,13 +130,11 @@ impl Part<'_> {
                     .map_err(|e| Error::sample(format!("rows cannot be chosen: {e}")))?;
             }
         }
-        fields
-            .iter()
-            .map(|field| {
-                let place = &self.places[*field];
-                inside(&arrays[roots.partition_point(|root| *root < place.root)], &place.path)
-            })
-            .collect()
+        let column = |field: &usize| {
+            let place = &self.places[*field];
+            inside(&arrays[roots.partition_point(|root| *root < place.root)], &place.path)
+        };
+        Ok((fields.iter().map(column).collect::<Result<_>>()?, bad))
     }
 }
 
@@ -158,14 +186,15 @@ pub(crate) fn decode(
     }
     wanted.sort_unstable();
     wanted.dedup();
-    let arrays = part.columns(&wanted)?;
-    rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| match e {
+    let (arrays, bad) = part.sound_columns(&wanted)?;
+    let made = rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| match e {
         Error::Sample { at, what } => {
             let what = format!("{} {} of `{}`: {what}", part.shard.noun(), part.block, part.shard.name());
             Error::Sample { at, what }
         }
         other => other,
-    })
+    })?;
+    Ok(Decoded { bad, ..made })
 }
 
 /// Puts the columns into rows.
@@ -238,7 +267,7 @@ fn rows(
     drop(strips);
     drop(arrays);
     lanes.into_iter().for_each(|(_, _, lane)| recycle::give(lane.data));
-    Ok(Decoded { stride, memory, cells, bytes: (size + loose) as u64 })
+    Ok(Decoded { stride, memory, cells, bad: vec![], bytes: (size + loose) as u64 })
 }
 
 /// Checks that a column is what the field says.

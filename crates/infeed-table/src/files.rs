@@ -14,6 +14,7 @@ fn endings(kind: &str) -> &'static [&'static str] {
         "parquet" => &["parquet", "pq"],
         "arrow" => &["arrow", "feather", "ipc", "arrows"],
         "avro" => &["avro"],
+        "csv_table" => &["csv", "tsv"],
         _ => &["sqlite", "sqlite3", "db"],
     }
 }

@@ -1,7 +1,7 @@
 //! Tables: formats whose unit of reading is a block of rows (row groups, record batches, pages of a query).
 //!
 //! ```text
-//! Blocks        one shard cut into blocks, read as Arrow columns        parquet, ipc, avro, sqlite
+//! Blocks        one shard cut into blocks, read as Arrow columns        parquet, ipc, avro, csv, sqlite
 //! field         what a column becomes as a field of a sample            field.rs, mixed.rs
 //! matrix        many columns into one array, with operations            matrix.rs, ops.rs
 //! decoded       a block as rows lie in batches                          decoded.rs, packed.rs
@@ -32,6 +32,7 @@ mod args;
 mod avro;
 mod blocks;
 mod cache;
+mod csv;
 mod decoded;
 mod field;
 mod file;

@@ -4,6 +4,7 @@ use crate::{
     args::TableArgs,
     avro::AvroShard,
     blocks::Blocks,
+    csv,
     decoded::Made,
     field::{Field, How},
     files,
@@ -21,10 +22,10 @@ use serde_json::{Map, Value as Json, json};
 use std::{fs::File, io::Read, path::Path, sync::Arc};
 
 /// The formats.
-pub const KINDS: [&str; 4] = ["parquet", "arrow", "avro", "sqlite"];
+pub const KINDS: [&str; 5] = ["parquet", "arrow", "avro", "sqlite", "csv_table"];
 
-/// Opens files of one format: `parquet`, `arrow`, `avro` or `sqlite`. Reads footers and headers; with `where` also the
-/// columns that it names.
+/// Opens files of one format, one of [`KINDS`]. Reads footers and headers, of comma-separated values everything once to find
+/// their rows; with `where` also the columns that it names.
 pub fn open(kind: &str, paths: &[String], args: &Map<String, Json>) -> Result<TableSource> {
     let kind = known(kind)?;
     let parsed = TableArgs::parse(kind, args)?;
@@ -50,6 +51,8 @@ pub fn kind_of(path: &str) -> Result<&'static str> {
         [b'O', b'b', b'j', 1, ..] => "avro",
         head if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) => "arrow",
         head if head == b"SQLite format 3\0" => "sqlite",
+        // Text begins with anything: its name must tell.
+        _ if csv::is_named(path) => "csv_table",
         _ => return Err(unknown()),
     })
 }
@@ -80,6 +83,9 @@ fn known(kind: &str) -> Result<&'static str> {
 /// The shards, opened on all CPUs.
 pub(crate) fn shards(kind: &str, paths: &[String], args: &TableArgs) -> Result<Vec<Arc<dyn Blocks>>> {
     let names = files::expand(kind, paths, args.split.as_deref())?;
+    if kind == "csv_table" {
+        return csv::shards(&names, args);
+    }
     parallel::map(names.len(), |place| {
         let name = &names[place];
         Ok(match kind {

@@ -39,6 +39,7 @@ impl Source for TableSource {
         let decoded = self.decoded(&blocks, &set)?;
         let record = |(slot, inside): &(u32, u32)| {
             let (block, row) = (*slot as usize, *inside as usize);
+            decoded[block].sound(row)?;
             let value = |at| self.value(blocks[block], &decoded[block], row, &set, at);
             Ok(Record { fields: (0..fields.len()).map(value).collect::<Result<_>>()? })
         };
@@ -78,6 +79,9 @@ impl Source for TableSource {
         let set = self.set(fields)?;
         let (blocks, places) = self.places(rows)?;
         let decoded = self.decoded(&blocks, &set)?;
+        if decoded.iter().any(|block| !block.bad.is_empty()) {
+            places.iter().try_for_each(|(slot, row)| decoded[*slot as usize].sound(*row as usize))?;
+        }
         for (at, out) in out.iter_mut().enumerate() {
             self.gather(&decoded, &places, &set, at, out)?;
         }

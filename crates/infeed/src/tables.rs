@@ -8,11 +8,15 @@ use serde_json::{Value, json};
 pub const KINDS: [&str; 5] = ["formats", "decoders", "codecs", "transforms", "batch_transforms"];
 
 /// Formats that are opened as a whole, with arguments of their own: docs/tables.md and docs/tokens.md list them.
-const OTHERS: [(&str, &str); 5] = [
+const OTHERS: [(&str, &str); 6] = [
     ("parquet", "Parquet: row groups are decoded as a whole and shuffled as blocks"),
     ("arrow", "Feather, Arrow IPC files and streams, data sets that Hugging Face saved"),
     ("avro", "Avro object container files"),
     ("sqlite", "a table or query of a SQLite database, read in pages of its key"),
+    (
+        "csv_table",
+        "comma-separated values whose rows are decoded and shuffled in blocks; infeed.table takes it for .csv",
+    ),
     ("tokens", "token files: Megatron's .bin/.idx, raw bins, .npy"),
 ];
 

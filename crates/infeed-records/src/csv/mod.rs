@@ -4,10 +4,12 @@
 mod cells;
 mod guess;
 mod rows;
+mod titles;
 
 pub use cells::{Cell, cells};
 pub use guess::{delimiter, guess, parse, write};
 pub use rows::Rows;
+pub use titles::{bare, count, titles};
 
 /// Feeds any bytes to the reader of rows and cells: cells lie inside their row and join to it again.
 pub fn fuzz_csv(data: &[u8]) {

@@ -4,6 +4,7 @@
 //! wanted comes out as a [`Raw`], a piece of the row, and [`value`] makes a field of that. Only what comes out is checked to
 //! the letter: a number inside an object that was stepped over may be wrong without notice.
 
+mod marks;
 mod number;
 mod scan;
 mod value;

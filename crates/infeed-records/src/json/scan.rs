@@ -1,7 +1,7 @@
 //! Stepping through one row.
 
+use super::marks;
 use infeed_core::{Error, Result};
-use memchr::memchr2;
 use std::borrow::Cow;
 
 /// A value as it stands in the row.
@@ -148,31 +148,47 @@ impl<'a> Scan<'a> {
 /// Where the text that starts here ends, and whether there is a backslash in it.
 #[inline(always)]
 fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
-    let (mut at, mut escaped) = (start, false);
-    // Most texts are short, and escapes come in crowds: a few words at a time without a call, then what is made for long ones.
-    let mut near = start + 32;
-    loop {
-        let hit = loop {
-            match word(bytes, at) {
-                Some(word) if at < near => {
-                    let marks = equal(word, b'"') | equal(word, b'\\');
-                    if marks != 0 {
-                        break at + marks.trailing_zeros() as usize / 8;
-                    }
-                    at += 8;
-                }
-                _ => {
-                    let rest = bytes.get(at..).ok_or(Fault::Ends)?;
-                    break at + memchr2(b'"', b'\\', rest).ok_or(Fault::Ends)?;
-                }
+    // Keys and most values are shorter than two words.
+    let mut at = start;
+    while let Some(word) = word(bytes, at).filter(|_| at < start + 16) {
+        let marks = equal(word, b'"') | equal(word, b'\\');
+        if marks != 0 {
+            at += marks.trailing_zeros() as usize / 8;
+            if bytes[at] == b'"' {
+                return Ok((at, false));
             }
-        };
-        if bytes[hit] == b'"' {
-            return Ok((hit, escaped));
+            break;
         }
-        escaped = true;
-        at = hit + 2;
-        near = at + 32;
+        at += 8;
+    }
+    long_text_end(bytes, at)
+}
+
+/// The same for a text that is long or has a backslash; nothing before `at` matters.
+fn long_text_end(bytes: &[u8], mut at: usize) -> Result<(usize, bool), Fault> {
+    let (mut any, mut carry) = (0, 0);
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        let (quotes, backslashes) = (marks::equal(block, b'"'), marks::equal(block, b'\\'));
+        let hidden = marks::escaped(backslashes, &mut carry);
+        let ends = quotes & !hidden;
+        if ends != 0 {
+            let end = ends.trailing_zeros();
+            any |= backslashes & ((1 << end) - 1);
+            return Ok((at + end as usize, any != 0));
+        }
+        any |= backslashes;
+        at += marks::WIDTH;
+    }
+    // The end of the row: byte by byte.
+    at += carry as usize;
+    let mut escaped = any != 0;
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok((at, escaped)),
+            Some(b'\\') => (at, escaped) = (at + 2, true),
+            Some(_) => at += 1,
+            None => return Err(Fault::Ends),
+        }
     }
 }
 

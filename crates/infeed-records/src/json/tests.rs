@@ -175,6 +175,28 @@ proptest! {
         }
     }
 
+    /// Long enough for several blocks, with escapes at every place in them.
+    #[test]
+    fn long_texts_are_those_of_serde_json(text in "([a-z ]{0,70}|[\"\\\\/\n\t\u{1}\u{e9}\u{1f600}]{1,9}){0,12}", ascii in any::<bool>()) {
+        let mut line = json!({"n": 1, "a": text, "z": [text]}).to_string();
+        if ascii {
+            line = line.chars().fold(String::new(), |mut line, c| {
+                match c {
+                    ' '..='~' => line.push(c),
+                    c => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| line.push_str(&format!("\\u{unit:04x}"))),
+                }
+                line
+            });
+        }
+        let found = find(&line, &["a", "z"]).unwrap();
+        prop_assert_eq!(ours(&value(&found[0].unwrap(), Guess::Text).unwrap()), text.clone());
+        let list = ours(&value(&found[1].unwrap(), Guess::Json).unwrap());
+        prop_assert_eq!(serde_json::from_str::<Vec<String>>(&list).unwrap(), vec![text]);
+        for end in line.len().saturating_sub(200)..line.len() {
+            prop_assert!(std::str::from_utf8(&line.as_bytes()[..end]).map_or(true, |cut| find(cut, &["a"]).is_err()));
+        }
+    }
+
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(prop::sample::select(br#"{}[]":,\ abntrue01.-u"#.to_vec()), 0..60)) {
         fuzz_json(&bytes);

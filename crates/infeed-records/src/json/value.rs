@@ -1,8 +1,9 @@
 //! Fields of what stands in a row.
 
 use super::{
+    marks,
     number::{elements, float, floats, int, ints},
-    scan::{Raw, equal, word},
+    scan::Raw,
 };
 use crate::Guess;
 use infeed_core::{Bytes, Dtype, Error, Result, Tensor, Value};
@@ -133,46 +134,79 @@ fn not_utf8(raw: &[u8]) -> Error {
     crate::text::not_text(raw, valid)
 }
 
-/// The text without its escapes. Source code has one every few bytes, so runs are copied a word at a time, with what lies
-/// behind their end, and nothing is called for each.
+/// What the letter behind a backslash stands for; 0 for those that need more than a look.
+const PLAIN: [u8; 256] = {
+    let mut plain = [0; 256];
+    let pairs = [b"n\n", b"t\t", b"r\r", b"\"\"", b"\\\\", b"//", b"b\x08", b"f\x0c"];
+    let mut at = 0;
+    while at < pairs.len() {
+        plain[pairs[at][0] as usize] = pairs[at][1];
+        at += 1;
+    }
+    plain
+};
+
+/// The text without its escapes. Source code has one every few bytes, so what lies between them is copied in pieces of one
+/// size, with what lies behind its end, and nothing is called for each.
 fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
+    /// Bytes that are copied at once. Most escapes follow each other more closely.
+    const PIECE: usize = 32;
     // An escape is longer than what it stands for.
-    let mut out = vec![0; raw.len() + 8];
+    let mut out = vec![0; raw.len() + marks::WIDTH];
     let (mut from, mut to) = (0, 0);
-    while from < raw.len() {
-        if let Some(word) = word(raw, from) {
-            out[to..to + 8].copy_from_slice(&word.to_le_bytes());
-            let marks = equal(word, b'\\');
-            let run = if marks == 0 { 8 } else { marks.trailing_zeros() as usize / 8 };
-            (from, to) = (from + run, to + run);
-            if marks == 0 {
-                continue;
+    // Pieces may reach behind the block.
+    while let Some(ahead) = raw.get(from..).and_then(|rest| rest.first_chunk::<{ marks::WIDTH + PIECE }>()) {
+        let Some(block) = ahead.first_chunk::<{ marks::WIDTH }>() else { break };
+        let mut backslashes = marks::equal(block, b'\\');
+        let mut at = 0;
+        while at < marks::WIDTH {
+            // The run up to the next backslash or the end of the block, with what follows it.
+            let next = backslashes.trailing_zeros() as usize;
+            let run = next - at;
+            out[to..to + PIECE].copy_from_slice(&ahead[at..at + PIECE]);
+            if run > PIECE {
+                let (a, b) = (at + PIECE, to + PIECE);
+                out[b..b + PIECE].copy_from_slice(&ahead[a..a + PIECE]);
             }
-        } else if raw[from] != b'\\' {
+            to += run;
+            if next == marks::WIDTH {
+                at = next;
+                break;
+            }
+            let (plain, len) = escape(&raw[from + next..], &mut out[to..])?;
+            (at, to) = (next + len, to + plain);
+            backslashes &= if at < marks::WIDTH { u64::MAX << at } else { 0 };
+        }
+        from += at;
+    }
+    while from < raw.len() {
+        if raw[from] == b'\\' {
+            let (plain, len) = escape(&raw[from..], &mut out[to..])?;
+            (from, to) = (from + len, to + plain);
+        } else {
             out[to] = raw[from];
             (from, to) = (from + 1, to + 1);
-            continue;
         }
-        let plain = match raw.get(from + 1) {
-            Some(b'n') => b'\n',
-            Some(b't') => b'\t',
-            Some(b'r') => b'\r',
-            Some(c @ (b'"' | b'\\' | b'/')) => *c,
-            Some(b'b') => 8,
-            Some(b'f') => 12,
-            Some(b'u') => {
-                let (c, len) = unicode(&raw[from..])?;
-                to += c.encode_utf8(&mut out[to..]).len();
-                from += len;
-                continue;
-            }
-            _ => return Err(Error::sample("not JSON: an unknown escape in a text")),
-        };
-        out[to] = plain;
-        (from, to) = (from + 2, to + 1);
     }
     out.truncate(to);
     Ok(out)
+}
+
+/// Writes what the escape stands for that begins here; says how long that is, and how long the escape.
+#[inline(always)]
+fn escape(raw: &[u8], out: &mut [u8]) -> Result<(usize, usize)> {
+    let letter = raw.get(1).copied().unwrap_or(0);
+    match PLAIN[usize::from(letter)] {
+        0 if letter == b'u' => {
+            let (c, len) = unicode(raw)?;
+            Ok((c.encode_utf8(out).len(), len))
+        }
+        0 => Err(Error::sample("not JSON: an unknown escape in a text")),
+        plain => {
+            out[0] = plain;
+            Ok((1, 2))
+        }
+    }
 }
 
 /// The character of `\uXXXX`, or of two of them, and how many bytes they take.

@@ -4,6 +4,7 @@ use super::Plan;
 use crate::recipe::{Recipe, Stage, hash};
 use infeed_core::{Order, Source};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Fingerprints of a plan. Paths, threads, ranks and batch sizes do not matter to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct Identity {
     pub places: u64,
     /// Of the order: the rows at some of its places.
     pub order: String,
-    /// Of everything that is done to samples.
+    /// Of everything that is done to samples, files of transforms included.
     pub samples: String,
     /// The seed of random transforms.
     pub seed: u64,
@@ -28,6 +29,8 @@ pub struct Identity {
 
 /// How many rows and places are looked at. Enough that two orders or data sets do not agree by chance.
 const PROBES: u64 = 64;
+/// Arguments of transforms that name a file.
+const FILES: [&str; 1] = ["tokenizer"];
 /// Longest text about the order.
 const ABOUT: usize = 120;
 
@@ -142,7 +145,24 @@ fn samples(recipe: &Recipe) -> String {
     }
     let mut stages = vec![];
     collect(recipe, &mut stages);
+    let stages: Vec<_> = stages.into_iter().map(by_content).collect();
     format!("{:016x}", hash(serde_json::to_string(&stages).unwrap_or_default().as_bytes()))
+}
+
+/// A stage with what its files say in place of where they lie: a tokenizer that was moved is the same, one that was
+/// changed in its place is not.
+fn by_content(stage: &Stage) -> Cow<'_, Stage> {
+    let mut out = Cow::Borrowed(stage);
+    if let Stage::Map { args, .. } = stage {
+        for (name, path) in args.iter().filter(|(name, _)| FILES.contains(&name.as_str())) {
+            if let Some(Ok(content)) = path.as_str().map(std::fs::read)
+                && let Stage::Map { args, .. } = out.to_mut()
+            {
+                args.insert(name.clone(), format!("{:016x}", hash(&content)).into());
+            }
+        }
+    }
+    out
 }
 
 /// Evenly spread numbers below `n`, the first and the last among them.

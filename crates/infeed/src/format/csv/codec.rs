@@ -4,8 +4,8 @@ use crate::format::rows::{Codec, Row, Schema, numbered};
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Tensor, Value, format::Fields};
 use infeed_records::{
     Guess,
-    csv::{Cell, cells, parse, write},
-    text::{Invalid, decode, line, unmarked},
+    csv::{self, Cell, cells, count, parse, titles, write},
+    text::{Invalid, decode, unmarked},
 };
 use std::sync::Arc;
 
@@ -43,41 +43,7 @@ impl Type {
 
 /// A row without blank lines before it, its line end, and a mark of UTF-8 before the first.
 pub(super) fn bare(row: &Row) -> &[u8] {
-    let bytes = if row.number == 0 { unmarked(&row.bytes) } else { &row.bytes };
-    without_blank(bytes)
-}
-
-fn without_blank(bytes: &[u8]) -> &[u8] {
-    let blank = bytes.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
-    line(&bytes[blank..])
-}
-
-/// The titles of columns.
-pub(super) fn titles(head: &[u8], delimiter: u8) -> Result<Vec<Arc<str>>> {
-    let head = without_blank(unmarked(head));
-    let mut found = vec![];
-    cells(head, delimiter, &mut found)?;
-    let mut names: Vec<Arc<str>> = vec![];
-    for cell in &found {
-        let bytes = cell.bytes(head);
-        let name = decode(&bytes, Invalid::Refuse)?;
-        let name: Arc<str> = name.trim().into();
-        if names.contains(&name) {
-            return Err(Error::sample(format!(
-                "two columns are called `{name}`; names=... gives them others"
-            )));
-        }
-        names.push(name);
-    }
-    Ok(names)
-}
-
-/// Every row must have as many fields as there are columns.
-pub(super) fn count(found: usize, columns: usize) -> Result<()> {
-    if found == columns {
-        return Ok(());
-    }
-    Err(Error::sample(format!("the row has {found} fields, and there are {columns} columns")))
+    csv::bare(if row.number == 0 { unmarked(&row.bytes) } else { &row.bytes })
 }
 
 /// The columns of all files.

@@ -6,11 +6,11 @@ use super::{
     rows::{Head, Layout, RowFormat, Schema, Sketch, numbered},
     shared,
 };
-use codec::{Table, Type, titles};
+use codec::{Table, Type};
 use infeed_core::{Args, Entry, Error, Format, Param, Result};
 use infeed_records::{
     Guess,
-    csv::{self, Rows, cells},
+    csv::{self, Rows, cells, count, titles},
     split::Split,
 };
 use std::sync::{Arc, OnceLock};
@@ -170,7 +170,7 @@ impl Layout for Csv {
         for row in &head.rows {
             let bytes = codec::bare(row);
             cells(bytes, self.delimiter(), &mut found).map_err(|e| numbered(row, e))?;
-            codec::count(found.len(), names.len()).map_err(|e| numbered(row, e))?;
+            count(found.len(), names.len()).map_err(|e| numbered(row, e))?;
             for ((guess, empty), cell) in guesses.iter_mut().zip(&found) {
                 let one = csv::guess(&cell.bytes(bytes));
                 *empty |= one == Guess::Unknown;

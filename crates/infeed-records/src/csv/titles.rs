@@ -1,0 +1,40 @@
+//! Titles of columns, and rows without what is around them.
+
+use super::cells;
+use crate::text::{Invalid, decode, line, unmarked};
+use infeed_core::{Error, Result};
+use std::sync::Arc;
+
+/// A row without blank lines before it and its line end.
+pub fn bare(row: &[u8]) -> &[u8] {
+    let blank = row.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
+    line(&row[blank..])
+}
+
+/// The titles of columns, of the first row.
+pub fn titles(head: &[u8], delimiter: u8) -> Result<Vec<Arc<str>>> {
+    let head = bare(unmarked(head));
+    let mut found = vec![];
+    cells(head, delimiter, &mut found)?;
+    let mut names: Vec<Arc<str>> = vec![];
+    for cell in &found {
+        let bytes = cell.bytes(head);
+        let name = decode(&bytes, Invalid::Refuse)?;
+        let name: Arc<str> = name.trim().into();
+        if names.contains(&name) {
+            return Err(Error::sample(format!(
+                "two columns are called `{name}`; names=... gives them others"
+            )));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+/// Every row must have as many fields as there are columns.
+pub fn count(found: usize, columns: usize) -> Result<()> {
+    if found == columns {
+        return Ok(());
+    }
+    Err(Error::sample(format!("the row has {found} fields, and there are {columns} columns")))
+}
