@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,11 @@ import pytest
 from PIL import Image
 
 import infeed
+
+
+# A shell that runs the tests in the background has told them to ignore Ctrl-C, and every process they start would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def photo(width: int, height: int, seed: int) -> np.ndarray:

@@ -99,7 +99,7 @@ def test_a_bad_cell_costs_its_row_alone(tmp_path):
     loader = data.batch(512).to_numpy(threads=2, on_error="skip")
     rows = np.concatenate([batch["features"] for batch in loader])
     assert rows[:, 0].tolist() == [float(i) for i in range(20_000) if i not in (17_000, 17_002)]
-    assert loader.stats()["bad"] == 2
+    assert len(loader.stats()["bad"]) == 2
     # A column that nobody asks for may say anything, but the row must have its fields.
     assert len(stacked(infeed.table(path, features=["a"]), "features", on_error="skip")[0]) == 19_999
 

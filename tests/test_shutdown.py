@@ -121,7 +121,20 @@ SCRIPT = """
 def run(shards, body: str, **kwargs) -> subprocess.Popen:
     script = textwrap.dedent(SCRIPT).replace("{body}", textwrap.dedent(body))
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-c", script, shards], **pipes, **kwargs)
+    _STARTED.append(subprocess.Popen([sys.executable, "-c", script, shards], **pipes, **kwargs))
+    return _STARTED[-1]
+
+
+_STARTED: list[subprocess.Popen] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_lives_on():
+    """A process that did not end, which fails its test, must not fail the ones after it."""
+    yield
+    while _STARTED:
+        with _STARTED.pop() as process:
+            process.kill()
 
 
 def test_interpreter_exit_in_the_middle(shards):

@@ -149,40 +149,40 @@ const PLAIN: [u8; 256] = {
 /// The text without its escapes. Source code has one every few bytes, so what lies between them is copied in pieces of one
 /// size, with what lies behind its end, and nothing is called for each.
 fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
-    /// Bytes that are copied at once. Most escapes follow each other more closely.
-    const PIECE: usize = 32;
+    /// A block, and a piece that may begin at its end.
+    const AHEAD: usize = 2 * marks::WIDTH;
     // An escape is longer than what it stands for.
-    let mut out = vec![0; raw.len() + marks::WIDTH];
+    let mut out = vec![0; raw.len() + AHEAD];
     let (mut from, mut to) = (0, 0);
-    // Pieces may reach behind the block.
-    while let Some(ahead) = raw.get(from..).and_then(|rest| rest.first_chunk::<{ marks::WIDTH + PIECE }>()) {
-        let Some(block) = ahead.first_chunk::<{ marks::WIDTH }>() else { break };
+    while let Some(ahead) = raw.get(from..).and_then(|rest| rest.first_chunk::<AHEAD>())
+        && let Some(room) = out.get_mut(to..).and_then(|rest| rest.first_chunk_mut::<AHEAD>())
+    {
+        let (Some(block), Some(first)) = (ahead.first_chunk(), room.first_chunk_mut::<{ marks::WIDTH }>())
+        else {
+            break;
+        };
         let mut backslashes = marks::equal(block, b'\\');
-        let mut at = 0;
-        while at < marks::WIDTH {
-            // The run up to the next backslash or the end of the block, with what follows it.
+        *first = *block;
+        // Places in the block, and in the room for what becomes of it.
+        let (mut at, mut put) = (0, 0);
+        while backslashes != 0 {
             let next = backslashes.trailing_zeros() as usize;
-            let run = next - at;
-            out[to..to + PIECE].copy_from_slice(&ahead[at..at + PIECE]);
-            if run > PIECE {
-                let (a, b) = (at + PIECE, to + PIECE);
-                out[b..b + PIECE].copy_from_slice(&ahead[a..a + PIECE]);
-            }
-            to += run;
-            if next == marks::WIDTH {
-                at = next;
+            put += next - at;
+            let (written, len) = escape(&raw[from + next..], &mut room[put..])?;
+            (at, put) = (next + len, put + written);
+            if at >= marks::WIDTH {
                 break;
             }
-            let (plain, len) = escape(&raw[from + next..], &mut out[to..])?;
-            (at, to) = (next + len, to + plain);
-            backslashes &= if at < marks::WIDTH { u64::MAX << at } else { 0 };
+            backslashes &= u64::MAX << at;
+            room[put..put + marks::WIDTH].copy_from_slice(&ahead[at..at + marks::WIDTH]);
         }
-        from += at;
+        put += marks::WIDTH.saturating_sub(at);
+        (from, to) = (from + at.max(marks::WIDTH), to + put);
     }
     while from < raw.len() {
         if raw[from] == b'\\' {
-            let (plain, len) = escape(&raw[from..], &mut out[to..])?;
-            (from, to) = (from + len, to + plain);
+            let (written, len) = escape(&raw[from..], &mut out[to..])?;
+            (from, to) = (from + len, to + written);
         } else {
             out[to] = raw[from];
             (from, to) = (from + 1, to + 1);

@@ -74,6 +74,8 @@ type Item = (u64, Passing);
 pub(super) struct Pull {
     plan: StreamPlan,
     fields: Vec<Arc<str>>,
+    /// Most rows of a piece.
+    piece: usize,
     last: Last,
     world: World,
     global: u64,
@@ -94,6 +96,8 @@ impl Pull {
         Pull {
             plan: stream,
             fields: plan.fields.clone(),
+            // Sharing out what is hardly any work costs more than the work.
+            piece: if plan.only_gathers() { usize::MAX } else { PIECE_ROWS },
             last: plan.last,
             world: world.clone(),
             global: plan.batch.global(world.size),
@@ -226,16 +230,16 @@ impl Pull {
             pads,
             bad,
             global: from..from + seen,
-            ..flight(number, epoch, mine)
+            ..flight(number, epoch, mine, self.piece)
         })
     }
 }
 
-/// Most rows per piece: a few pieces, so that the workers share a batch.
+/// Most rows per piece where there is something to do: a few pieces, so that the workers share a batch.
 const PIECE_ROWS: usize = 16;
 
 /// A batch whose records are there already.
-fn flight(number: u64, epoch: u64, items: Vec<Item>) -> Flight {
+fn flight(number: u64, epoch: u64, items: Vec<Item>, most: usize) -> Flight {
     let rows: Vec<u64> = items.iter().map(|(row, _)| *row).collect();
     let names = items.iter().map(|(_, p)| (Arc::clone(&p.shard), p.key.clone())).collect();
     let mut ready: VecDeque<Ready> = VecDeque::new();
@@ -248,7 +252,7 @@ fn flight(number: u64, epoch: u64, items: Vec<Item>) -> Flight {
         };
         let record: Result<Record> = passing.record.map_err(|e| e.at(at()));
         match ready.back_mut() {
-            Some(piece) if piece.records.len() < PIECE_ROWS => {
+            Some(piece) if piece.records.len() < most => {
                 piece.piece.places.push(place);
                 piece.piece.rows.push(row);
                 piece.records.push(record);

@@ -252,6 +252,12 @@ impl Plan {
         }
     }
 
+    /// Whether samples go into batches as they are: nothing is decoded, transformed or left out.
+    pub(super) fn only_gathers(&self) -> bool {
+        let plain = |c: &Chain| c.decoder.is_none() && c.transforms.is_empty() && c.forks.is_empty();
+        self.branches.iter().all(|b| b.filters.is_empty() && b.chains.iter().all(plain))
+    }
+
     /// Bytes of one sample's arrays; fields of varying size count by the first row's size on disk.
     pub fn sample_bytes(&self) -> u64 {
         let fixed: usize =

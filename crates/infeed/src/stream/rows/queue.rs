@@ -10,6 +10,10 @@ use std::{
 /// Bytes of blocks that wait at most; a single larger one is let through.
 const BYTES: u64 = 16 << 20;
 
+/// Bytes that wait before the consumer takes blocks apart, too. Decompressing is one thread's work and nothing goes faster
+/// than it: as long as it keeps its helpers busy, another thread would only take its processor.
+const BEHIND: u64 = 4 << 20;
+
 /// The records of a block, or what is wrong with each.
 pub(super) type Records = Vec<Result<Record>>;
 
@@ -142,6 +146,11 @@ impl Queue {
         self.more.notify_one();
     }
 
+    /// Whether the first block, which nobody is at, is better left to those who take blocks apart. They are sure to come.
+    fn leave(state: &State) -> bool {
+        state.bytes < BEHIND && state.fields.is_some() && state.end.is_none()
+    }
+
     /// The next block. With `skip`, one of at most so many rows is given as it is, whoever is at it.
     pub(super) fn next(&self, skip: Option<u64>) -> Result<Next> {
         let mut state = self.lock();
@@ -149,7 +158,8 @@ impl Queue {
             let over = |block: &Arc<Block>| skip.is_some_and(|rows| block.len() as u64 <= rows);
             let ready = match state.slots.front() {
                 Some(Slot::Taken(block)) => over(block),
-                Some(_) => true,
+                Some(Slot::Waiting(_)) => skip.is_some() || !Self::leave(&state),
+                Some(Slot::Done(..)) => true,
                 None => false,
             };
             if ready && let Some(slot) = state.slots.pop_front() {
