@@ -12,7 +12,6 @@ from PIL import Image
 
 import infeed
 
-
 # A shell that runs the tests in the background has told them to ignore Ctrl-C, and every process they start would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

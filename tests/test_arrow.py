@@ -16,6 +16,8 @@ from infeed import transforms as T
 
 pa = pytest.importorskip("pyarrow")
 
+import pyarrow.parquet as pq  # noqa: E402
+
 from infeed.arrow_door import ArrowLoader  # noqa: E402
 
 
@@ -189,3 +191,21 @@ def test_a_change_of_type_is_an_error(tmp_path):
             out.write({"__key__": str(i), "npy": npy(np.zeros(2, np.float32 if i < 3 else np.int8))})
     with pytest.raises(TypeError, match="'npy' began with 1-dimensional float32 and now has 1-dimensional int8"):
         list(infeed.open(str(tmp_path / "0.tar")).decode(npy="npy").batch(2).to_arrow())
+
+
+def test_texts_and_bytes_that_are_not_there(tmp_path):
+    """More than eight rows, so that the bits of nulls take several bytes; empty texts are no nulls."""
+    rows = [
+        {"t": None if i % 3 == 0 else "" if i % 5 == 0 else f"é{i}" * i, "j": None if i % 4 == 0 else {"n": [i, "ü"]}}
+        for i in range(21)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = pa.Table.from_batches(infeed.jsonl(tmp_path / "a.jsonl").batch(10).to_arrow())
+    table.validate(full=True)
+    assert table["t"].to_pylist() == [row["t"] for row in rows]
+    assert [j and json.loads(j) for j in table["j"].to_pylist()] == [row["j"] for row in rows]
+    blobs = pa.table({"b": [None if i == 4 else bytes([i] * i) for i in range(11)]})
+    pq.write_table(blobs, tmp_path / "b.parquet")
+    back = pa.Table.from_batches(infeed.parquet(tmp_path / "b.parquet").batch(4).to_arrow())
+    back.validate(full=True)
+    assert back["b"].to_pylist() == blobs["b"].to_pylist()

@@ -141,10 +141,10 @@ def test_other_spellings(tmp_path):
 
 
 def test_what_is_no_table_is_refused(tmp_path):
-    def made(content: bytes, name: str = "x.csv", **args) -> infeed.Pipeline:
+    def made(content: bytes, name: str = "x.csv", **args) -> int:
         path = tmp_path / name
         path.write_bytes(content)
-        return infeed.table(path, **args)
+        return infeed.table(path, **args).rows()
 
     for content, args, message in [
         (gzip.compress(b"a\n1\n"), {}, "compressed .gzip.*infeed.csv"),

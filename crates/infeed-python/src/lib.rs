@@ -9,6 +9,7 @@ mod chain;
 mod columns;
 mod dlpack;
 mod errors;
+mod gathered;
 mod given;
 mod items;
 mod loader;

@@ -196,7 +196,11 @@ impl Blocks for CsvShard {
                 .and_then(|()| {
                     for (column, out) in columns.iter().zip(&mut out) {
                         out.put(row, &found[*column].bytes(cut)).map_err(|e| {
-                            format!("column `{}`: {}", self.schema.field(*column).name(), said(e))
+                            let name = self.schema.field(*column).name();
+                            format!(
+                                "column `{name}`: {}; types={{\"{name}\": ...}} makes it another type",
+                                said(e)
+                            )
                         })?;
                     }
                     Ok(())

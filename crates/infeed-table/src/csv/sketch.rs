@@ -125,7 +125,8 @@ pub(super) fn types(sketches: &[Sketch], args: &TableArgs) -> Result<Vec<(Arc<st
                 // In a matrix of floats it does not matter, and one cell that is no whole number further down would.
                 Guess::Int if gaps || in_floats(&name, args) => Some(Dtype::F64),
                 Guess::Int => Some(Dtype::I64),
-                Guess::Float => Some(Dtype::F64),
+                // A column without a value so far is most useful as one of NaN.
+                Guess::Float | Guess::Unknown => Some(Dtype::F64),
                 _ => None,
             });
             (name, of)
