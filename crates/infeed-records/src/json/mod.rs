@@ -16,18 +16,18 @@ pub use value::{guess, value};
 pub use wanted::{Wanted, extract};
 
 /// Feeds any bytes to the scanner: it never panics, whatever it takes apart lies inside the row, and rows that serde_json
-/// takes for objects are taken apart.
+/// takes for objects are taken apart, with the same texts.
 pub fn fuzz_json(data: &[u8]) {
     let Some((pick, line)) = data.split_first() else { return };
     let names = ["a", "b", "text", "meta.lang", "a.b"];
     let wanted = Wanted::new(names.iter().copied().take(usize::from(*pick) % 6));
     let mut out = vec![None; wanted.len()];
     let found = extract(line, &wanted, &mut out);
-    for raw in out.into_iter().flatten() {
-        let kind = guess(&raw);
-        let _ = value(&raw, kind);
+    for raw in out.iter().flatten() {
+        let kind = guess(raw);
+        let _ = value(raw, kind);
         for other in [crate::Guess::Text, crate::Guess::Int, crate::Guess::Floats, crate::Guess::Json] {
-            let _ = value(&raw, other);
+            let _ = value(raw, other);
         }
     }
     let mut count = 0usize;
@@ -36,8 +36,14 @@ pub fn fuzz_json(data: &[u8]) {
         assert!(key.len() <= line.len());
     });
     assert!(count <= line.len());
-    if serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok() {
+    if let Ok(row) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line) {
         assert!(found.is_ok() && walked.is_ok());
+        for (name, raw) in names.iter().zip(out).filter(|(name, _)| !name.contains('.')) {
+            if let Some(serde_json::Value::String(text)) = row.get(*name) {
+                let made = raw.map(|raw| value(&raw, crate::Guess::Text));
+                assert!(matches!(made, Some(Ok(infeed_core::Value::Text(made))) if made == *text));
+            }
+        }
     }
 }
 
