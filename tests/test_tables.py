@@ -47,6 +47,15 @@ def column(pipeline: infeed.Pipeline, name: str, size: int = 32):
     return out
 
 
+def test_a_null_among_whole_numbers_names_the_cure(files):
+    with pytest.raises(infeed.SampleError, match=r"row 3, .*field `n`: expected i32.*null.*fill=.*where=.*on_error"):
+        column(infeed.parquet(files, columns=["n"]), "n")
+    rows = [
+        row for batch in infeed.parquet(files, columns=["n"]).batch(9).to_numpy(on_error="skip") for row in batch["n"]
+    ]
+    assert len(rows) == sum(i % 7 != 3 for part in (ROWS, 200) for i in range(part))
+
+
 def test_columns_come_as_they_are(files):
     whole = pa.concat_tables([make(), make(200, ROWS)])
     pipeline = infeed.parquet(files, columns=["a", "b", "land", "y"])

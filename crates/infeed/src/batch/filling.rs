@@ -216,6 +216,11 @@ fn write(value: Value, dtype: Dtype, shape: &[usize], place: &mut [u8], scratch:
             place.copy_from_slice(&tensor.data);
             Ok(())
         }
+        Value::Missing => Err(differs(
+            "nothing: the value is null or left out, and an array has no place for that; fill= of tables gives it a value, \
+             where= and filter leave such rows out, and on_error=\"skip\" drops them"
+                .to_owned(),
+        )),
         other => Err(differs(other.what().to_owned())),
     }
 }
