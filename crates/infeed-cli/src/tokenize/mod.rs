@@ -15,7 +15,10 @@ use crate::{
     table::{Align, Table},
 };
 use args::{TokenizeArgs, Width};
-use infeed::{Column, Error, Loader, Next, Options, Plan, Value};
+use infeed::{
+    Column, Error, Loader, Next, Options, Plan, Value,
+    store::{self, find},
+};
 use infeed_core::Dtype;
 use infeed_text::{Encoder, Options as Encoding, Token};
 use infeed_tokens::TokenWriter;
@@ -186,8 +189,12 @@ impl Work<'_> {
     fn identity(&self, plan: &Plan, part: &Part) -> Json {
         let identity = plan.identity();
         // Texts of another length are other texts, as far as can be told without reading them.
-        let sizes: Vec<u64> =
-            part.paths.iter().filter_map(|p| Some(std::fs::metadata(p).ok()?.len())).collect();
+        let files = find(&part.paths).unwrap_or_default();
+        let size = |file: &store::Found| {
+            let (store::Found::File(name) | store::Found::Folder(name)) = file;
+            Some(std::fs::metadata(name).ok()?.len())
+        };
+        let sizes: Vec<u64> = files.iter().filter_map(size).collect();
         json!({
             "version": 1,
             "source": [identity.rows, identity.shards, identity.data, sizes],

@@ -190,6 +190,37 @@ fn interrupted_it_goes_on() {
     stopped("-INT");
 }
 
+/// The same rows with another text: the run that was stopped is not continued.
+#[cfg(unix)]
+#[test]
+fn other_texts_behind_a_pattern_are_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (tokenizer(dir.path()), dir.path().join("c"));
+    let tars = texts(dir.path(), 2, 5000);
+    let source = dir.path().join("text-*.tar");
+    let args = ["tokenize", path(&source), "--tokenizer", &file, "--out", path(&out), "--checkpoint", "0"];
+    let journal = dir.path().join("c.journal");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_infeed"))
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while child.try_wait().unwrap().is_none() && !journal.exists() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(journal.exists(), "it was not stopped in the middle");
+    let mut longer = fs::read(&tars[1]).unwrap();
+    longer.extend([0; 1024]);
+    fs::write(&tars[1], longer).unwrap();
+    let output = infeed(&args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("source") && said.contains("--overwrite"), "{said}");
+}
+
 #[test]
 fn another_run_is_not_continued() {
     let dir = tempfile::tempdir().unwrap();
