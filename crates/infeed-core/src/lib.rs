@@ -1,4 +1,5 @@
-//! Words and contracts of infeed. No I/O, no threads, no `unsafe`: everything here is a value or a trait.
+//! Words and contracts of infeed. No I/O and no `unsafe`: everything here is a value or a trait.
+//! The only threads are those of [`parallel`], which end before the call that started them.
 //!
 //! Read the modules in this order and you have the data's way through the loader:
 //! [`store`] gives bytes, [`mod@format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
@@ -16,6 +17,7 @@ pub mod image;
 mod integers;
 mod normal;
 pub mod order;
+pub mod parallel;
 pub mod record;
 pub mod registry;
 pub mod rng;
@@ -27,6 +29,7 @@ pub mod spec;
 pub mod store;
 pub mod stream;
 pub mod sums;
+pub mod sync;
 pub mod tensor;
 pub mod transform;
 pub mod value;
@@ -52,6 +55,7 @@ pub use spec::{Dim, FieldSpec, Kind, Spec};
 pub use store::{Shard, Store, StoreExt};
 pub use stream::{Begin, Flow, Passing, Stream};
 pub use sums::Sums;
+pub use sync::{Hold, WaitHeld};
 pub use tensor::Tensor;
 pub use transform::{Context, Transform};
 pub use value::Value;

@@ -1,8 +1,9 @@
 //! What an order works out and keeps for a while: few things, of any key.
 
+use infeed_core::Hold;
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Keeps the things that were asked for last; the owner says how many. Only a memo: everything in it can be made again at
@@ -22,7 +23,7 @@ impl<K: PartialEq, T> Recent<K, T> {
     /// What belongs to the key, made when it is not there. Made under the lock, so that threads that ask for the same
     /// thing at once make it once.
     pub(crate) fn get(&self, key: K, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.hold();
         let found = made.iter().position(|(k, _)| *k == key).and_then(|at| made.remove(at));
         let entry = found.unwrap_or_else(|| (key, Arc::new(make())));
         let thing = Arc::clone(&entry.1);

@@ -5,9 +5,10 @@ use infeed::{
     Checkpoint, Next, OnError, Options, World,
     engine::{Changes, Waiting},
 };
+use infeed_core::Hold;
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -26,7 +27,7 @@ pub(crate) struct Loader {
 
 impl Loader {
     fn lock(&self) -> std::sync::MutexGuard<'_, infeed::Loader> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.hold()
     }
 }
 
@@ -35,7 +36,7 @@ impl Drop for Loader {
     fn drop(&mut self) {
         let inner = Arc::clone(&self.inner);
         Python::attach(|py| {
-            py.detach(|| inner.lock().unwrap_or_else(PoisonError::into_inner).rest());
+            py.detach(|| inner.hold().rest());
         });
     }
 }
@@ -174,7 +175,7 @@ pub(crate) struct Run {
 impl Drop for Run {
     /// As for the loader: threads are joined without holding Python.
     fn drop(&mut self) {
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let inner = self.inner.hold().take();
         if inner.is_some() {
             Python::attach(|py| py.detach(|| drop(inner)));
         }
@@ -185,7 +186,7 @@ impl Run {
     /// Works on the run, if it is not closed. The lock is taken inside `detach`: taken outside, two Python threads could
     /// wait for each other.
     fn with<T: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(Option<&mut infeed::Run>) -> T) -> T {
-        py.detach(|| work(self.inner.lock().unwrap_or_else(PoisonError::into_inner).as_mut()))
+        py.detach(|| work(self.inner.hold().as_mut()))
     }
 
     /// Asks again and again until there is a batch or the end, and looks for Ctrl-C in between.
@@ -204,7 +205,7 @@ impl Run {
     /// Waits for a while. Not with the lock held: others may count what they received, or close the run.
     fn ask(&self, start: Instant, receive: bool) -> infeed::Result<Next> {
         let now = || -> infeed::Result<(Next, Option<Waiting>)> {
-            let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = self.inner.hold();
             let Some(run) = inner.as_mut() else { return Ok((Next::End, None)) };
             let found = run.take(Some(Duration::ZERO))?;
             if receive && matches!(found, Next::Batch(_)) {
@@ -263,6 +264,6 @@ impl Run {
 
     /// Stops and joins the threads. Harmless when they are stopped already.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| drop(self.inner.hold().take()));
     }
 }

@@ -6,9 +6,9 @@ use infeed::{
     store::LocalStore,
     write::{ShardOptions, ShardWriter as Inner},
 };
-use infeed_core::StoreExt;
+use infeed_core::{Hold, StoreExt};
 use pyo3::{exceptions::PyValueError, prelude::*};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Writes samples into tar shards.
 #[pyclass(frozen, module = "infeed._core")]
@@ -18,7 +18,7 @@ pub(crate) struct ShardWriter {
 
 impl ShardWriter {
     fn lock(&self) -> MutexGuard<'_, Option<Inner>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.hold()
     }
 }
 

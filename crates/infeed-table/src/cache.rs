@@ -1,7 +1,7 @@
 //! Decoded blocks: each is made once while somebody needs it, and the least used ones go when memory runs out.
 
 use crate::{decoded::Decoded, packed::Spares};
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Hold, Result, WaitHeld};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
@@ -103,7 +103,7 @@ impl Cache {
                 state = self.lock();
                 self.put(&mut state, key, made)?;
             } else if waiting {
-                state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+                state = self.changed.wait_held(state);
             } else {
                 return Ok(found.into_iter().flatten().collect());
             }
@@ -163,7 +163,7 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.hold()
     }
 }
 

@@ -8,10 +8,9 @@ use crate::{
     loose::text,
     matrix::lane,
     mixed::Columns,
-    parallel,
 };
 use arrow_array::{Array, ArrayRef, cast::AsArray};
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{Dtype, Error, Result, parallel};
 use infeed_order::filter::{Bound, Expr, Scalar};
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ pub(crate) fn choose(
         slots.push(slot);
     }
     let bound = expr.bind(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let kept = parallel::map(blocks.len(), |number| {
+    let kept = parallel::map(blocks.len(), parallel::cpus(), |number| {
         let (shard, block) = blocks[number];
         let part = Part { shard: &*shards[shard], block, places: &columns.places[shard], kept: None };
         let range = |slot: &usize| {

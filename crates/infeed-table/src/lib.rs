@@ -48,7 +48,6 @@ mod mixed;
 mod open;
 mod ops;
 mod packed;
-mod parallel;
 mod parquet;
 mod reading;
 mod recycle;

@@ -11,12 +11,12 @@ use crate::{
     ipc::IpcShard,
     loose::Filling,
     mixed::{self, Columns},
-    ops, parallel,
+    ops,
     parquet::ParquetShard,
     source::TableSource,
     sqlite,
 };
-use infeed_core::{Dim, Dtype, Error, FieldSpec, Result, Source, registry};
+use infeed_core::{Dim, Dtype, Error, FieldSpec, Result, Source, parallel, registry};
 use infeed_order::filter::Expr;
 use serde_json::{Map, Value as Json, json};
 use std::{fs::File, io::Read, path::Path, sync::Arc};
@@ -86,7 +86,7 @@ pub(crate) fn shards(kind: &str, paths: &[String], args: &TableArgs) -> Result<V
     if kind == "csv_table" {
         return csv::shards(&names, args);
     }
-    parallel::map(names.len(), |place| {
+    parallel::map(names.len(), parallel::cpus(), |place| {
         let name = &names[place];
         Ok(match kind {
             "parquet" => Arc::new(ParquetShard::open(name, args.reading)?) as Arc<dyn Blocks>,

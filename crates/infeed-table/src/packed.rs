@@ -1,7 +1,8 @@
 //! Rows as they lie in batches: the cells of a row beside each other.
 
+use infeed_core::Hold;
 use memmap2::MmapMut;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// From here on memory comes as a mapping of its own, in large pages where the system has them: rows that are picked out
 /// of it at random then miss the cache, but not also the table of pages.
@@ -49,7 +50,7 @@ impl Spares {
         if len < LARGE {
             return Ok(Memory::Small(vec![0; len]));
         }
-        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut maps = self.maps.hold();
         // Not one that is much too large: it would count for less than it is.
         if let Some(at) = maps.iter().position(|map| (len..=len + len / 4).contains(&map.len())) {
             return Ok(Memory::Large(maps.swap_remove(at), len));
@@ -65,7 +66,7 @@ impl Spares {
     /// Keeps memory for the next block.
     pub(crate) fn give(&self, memory: Memory) {
         if let Memory::Large(map, _) = memory {
-            let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut maps = self.maps.hold();
             if maps.len() == SPARES {
                 maps.remove(0);
             }

@@ -1,7 +1,7 @@
 //! What the engine asks of a table.
 
-use crate::{decoded::unpacked, field::How, filter::Kept, matrix, parallel, source::TableSource};
-use infeed_core::{Dtype, Error, Record, Result, Source, Spec};
+use crate::{decoded::unpacked, field::How, filter::Kept, matrix, source::TableSource};
+use infeed_core::{Dtype, Error, Record, Result, Source, Spec, parallel};
 use std::sync::Arc;
 
 impl Source for TableSource {
@@ -54,7 +54,7 @@ impl Source for TableSource {
             How::Number(dtype) if !dtype.is_float() => {}
             _ => return Ok(None),
         }
-        let blocks = parallel::map(self.blocks.len(), |block| {
+        let blocks = parallel::map(self.blocks.len(), parallel::cpus(), |block| {
             let array = self.part(block).columns(&[field])?;
             let array = unpacked(array[0].clone())?;
             let lane = matrix::lane(&array, &[], Dtype::I64, self.nulls)?;

@@ -11,8 +11,8 @@ use crate::{
     matrix::Fault,
     mixed::Columns,
 };
-use infeed_core::{Bytes, Dtype, Error, FieldSpec, Result, Spec, Tensor, Value};
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Tensor, Value};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 /// Blocks, each once, and for every row the place of its block in that list and the row inside.
 pub(crate) type Places = (Vec<usize>, Vec<(u32, u32)>);
@@ -132,7 +132,7 @@ impl TableSource {
 
     /// The set of these fields; the same one for the same names.
     pub(crate) fn set(&self, names: &[Arc<str>]) -> Result<Arc<Set>> {
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sets = self.sets.hold();
         if let Some(set) = sets.iter().find(|set| set.names == names) {
             return Ok(set.clone());
         }

@@ -5,12 +5,12 @@ use crate::{
     decoded::unpacked,
     field::{How, is_text, plain},
     matrix::lane,
-    ops, parallel,
+    ops,
     source::TableSource,
 };
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_schema::DataType;
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{Dtype, Error, Result, parallel};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -138,7 +138,7 @@ fn moments(source: &TableSource, field: usize, steps: &[ops::Op]) -> Result<Json
             about.name, about.plain
         )));
     }
-    let blocks = parallel::map(source.blocks.len(), |block| {
+    let blocks = parallel::map(source.blocks.len(), parallel::cpus(), |block| {
         let mut all = lane(&column(source, block, field)?, &[], Dtype::F64, Nulls::Auto)?
             .data
             .typed_data::<f64>()
@@ -162,7 +162,7 @@ fn distinct(source: &TableSource, field: usize) -> Result<Json> {
             )));
         }
     }
-    let blocks = parallel::map(source.blocks.len(), |block| {
+    let blocks = parallel::map(source.blocks.len(), parallel::cpus(), |block| {
         let array = column(source, block, field)?;
         let mut out = Distinct { nulls: array.logical_null_count() as u64, ..Distinct::default() };
         out.count = array.len() as u64 - out.nulls;

@@ -12,7 +12,6 @@ pub mod suites;
 
 mod folders;
 mod jpegs;
-mod parallel;
 mod photos;
 mod pngs;
 mod random;

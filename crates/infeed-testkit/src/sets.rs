@@ -1,11 +1,11 @@
 //! WebDataset shards with JPEGs and classes.
 
-use crate::{JpegOptions, jpeg, parallel, photo};
+use crate::{JpegOptions, jpeg, photo};
 use infeed::{
     engine::usable_cpus,
     write::{ShardOptions, ShardWriter},
 };
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, parallel};
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -70,7 +70,7 @@ pub fn shards_watched(
     let count = usize::try_from(spec.samples.div_ceil(spec.per_shard))
         .map_err(|_| Error::argument(format!("{} samples are too many", spec.samples)))?;
     // A shard per job: no thread waits for another one's samples.
-    let made = parallel::each(count, usable_cpus(), |number| shard(&pattern, spec, number as u64, watch))?;
+    let made = parallel::map(count, usable_cpus(), |number| shard(&pattern, spec, number as u64, watch))?;
     Ok(made.into_iter().flatten().collect())
 }
 

@@ -2,11 +2,11 @@
 
 use super::check_count;
 use crate::{Below, Permutation, recent::Recent, shuffle::shuffle};
-use infeed_core::{Error, Order, Result, Rng};
+use infeed_core::{Error, Hold, Order, Result, Rng};
 use serde::{Deserialize, Serialize};
 use std::{
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Streams of random numbers: the turns of the classes, and the keys of their passes.
@@ -144,7 +144,7 @@ impl Order for Balanced {
         // Wraps after more epochs than anyone sees, rather than panic.
         let before = epoch.wrapping_mul(self.rounds);
         let (mut run, mut turns) = self.turns(epoch, first.min(last));
-        let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut passes = self.passes.hold();
         for place in places.iter_mut() {
             let at = (*place).min(last);
             if !run.contains(&at) {

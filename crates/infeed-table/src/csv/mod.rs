@@ -10,11 +10,10 @@ use crate::{
     args::TableArgs,
     blocks::{BadRow, Blocks},
     file::Input,
-    parallel,
 };
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
-use infeed_core::{Bytes, Dtype, Error, Result};
+use infeed_core::{Bytes, Dtype, Error, Result, parallel};
 use infeed_records::{
     csv::{Rows, bare, cells, count},
     split::{End, Split},
@@ -43,9 +42,9 @@ type Type = Option<Dtype>;
 
 /// Opens files whose columns have the same types, which are settled by the first rows of all.
 pub(crate) fn shards(names: &[String], args: &TableArgs) -> Result<Vec<Arc<dyn Blocks>>> {
-    let sketches = parallel::map(names.len(), |place| Sketch::new(&names[place], args))?;
+    let sketches = parallel::map(names.len(), parallel::cpus(), |place| Sketch::new(&names[place], args))?;
     let types = sketch::types(&sketches, args)?;
-    parallel::map(names.len(), |place| {
+    parallel::map(names.len(), parallel::cpus(), |place| {
         let shard = CsvShard::open(&names[place], &sketches[place], &types, args)?;
         Ok(Arc::new(shard) as Arc<dyn Blocks>)
     })

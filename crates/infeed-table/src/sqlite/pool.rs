@@ -2,9 +2,9 @@
 
 use super::quote;
 use crate::args::TableArgs;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Hold, Result};
 use rusqlite::{Connection, OpenFlags, Row, types::Value};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Connections to one file, read-only.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Pool {
     }
 
     fn connect(&self) -> Result<Connection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.hold();
         while let Some((process, connection)) = idle.pop() {
             if process == std::process::id() {
                 return Ok(connection);
@@ -76,7 +76,7 @@ impl Pool {
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let connection = self.connect()?;
         let done = work(&connection).map_err(|e| self.failed(&e));
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.hold();
         idle.push((std::process::id(), connection));
         done
     }

@@ -13,11 +13,11 @@ mod tests;
 
 use crate::bytelevel::{ByteLevel, Memory};
 use ends::Ends;
-use infeed_core::{Error, Result, registry::nearest};
+use infeed_core::{Error, Hold, Result, registry::nearest};
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -102,7 +102,7 @@ impl Encoder {
         let same = |shared: &Arc<Shared>| {
             shared.name == path && shared.hash == hash(&bytes) && shared.options == *options
         };
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.hold();
         open.retain(|known| known.strong_count() > 0);
         if let Some(shared) = open.iter().filter_map(Weak::upgrade).find(same) {
             return Ok(Encoder { shared });

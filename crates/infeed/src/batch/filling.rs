@@ -2,8 +2,8 @@
 
 use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
 use crate::{order::Why, recipe::Ragged};
-use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Scratch, Spec, Tensor, Value};
-use std::sync::{Arc, Mutex, PoisonError};
+use infeed_core::{Dtype, Error, FieldSpec, Hold, Kind, Result, Scratch, Spec, Tensor, Value};
+use std::sync::{Arc, Mutex};
 
 /// How a field is laid out in batches, settled by the plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,7 +154,7 @@ impl Filling {
                     Column::Array { dtype: *dtype, shape: full, lease: Arc::new(open.seal()) }
                 }
                 (Store::Loose(values), layout) => {
-                    let mut values = values.into_inner().unwrap_or_else(PoisonError::into_inner);
+                    let mut values = values.into_held();
                     if !whole {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
@@ -192,7 +192,7 @@ impl Part<'_> {
             }
             (Store::Loose(values), _) => {
                 let value = settle(value, scratch)?;
-                values.lock().unwrap_or_else(PoisonError::into_inner)[self.index] = value;
+                values.hold()[self.index] = value;
                 Ok(())
             }
             _ => Err(Error::Internal { what: "batch layout does not fit its store".to_owned() }),

@@ -1,7 +1,8 @@
 //! Slabs go out as leases and come back by themselves when the last holder lets go.
 
 use super::slab::Slab;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use infeed_core::Hold;
+use std::sync::{Arc, Mutex, Weak};
 
 /// Slabs waiting to be used again. Fresh memory costs a page fault per 4 KiB; used memory costs nothing.
 #[derive(Debug)]
@@ -19,14 +20,14 @@ impl Pool {
     /// A slab of exactly `len` bytes: a used one, else a new one. Never waits: somebody who keeps every batch gets
     /// new memory instead of a hang.
     pub(super) fn take(self: &Arc<Self>, len: usize) -> Open {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.hold();
         let found = free.iter().position(|s| s.len() == len).map(|at| free.swap_remove(at));
         drop(free);
         Open { slab: Some(found.unwrap_or_else(|| Slab::new(len))), pool: Arc::downgrade(self) }
     }
 
     fn give_back(&self, slab: Slab) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.hold();
         if free.len() < self.keep {
             free.push(slab);
         }

@@ -3,5 +3,5 @@
 /// CPUs by affinity mask and cgroup quota, at least one. `nproc` of the machine is not the answer in a container.
 pub fn usable_cpus() -> usize {
     // Already honours sched_getaffinity and the cgroup quota on Linux.
-    std::thread::available_parallelism().map_or(1, usize::from)
+    infeed_core::parallel::cpus()
 }

@@ -10,10 +10,10 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{At, Begin, Cursor, Error, Flow, Passing, Record, Result};
+use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Passing, Record, Result};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Where the rows of a step come from.
@@ -40,14 +40,14 @@ impl Feed {
     /// The next step that was given from outside.
     pub(super) fn given(&self) -> Option<Step> {
         let Feed::Given(epoch, steps) = self else { return None };
-        let rows = steps.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let rows = steps.hold().pop_front()?;
         Some(Step { epoch: *epoch, global: 0..0, rows, pads: 0, after: Cursor::default(), ends_epoch: false })
     }
 
     /// The next batch of a stream. Reads; only one thread may be here.
     pub(super) fn pull(&self, number: u64) -> Option<Flight> {
         let Feed::Stream(pull) = self else { return None };
-        let mut pull = pull.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pull = pull.hold();
         Some(pull.flight(number).unwrap_or_else(|error| Flight { number, ..Flight::failed(error) }))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{checkpoint::Position, threads::Engine};
 use crate::order::Ledger;
-use infeed_core::Cursor;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use infeed_core::{Cursor, Hold};
+use std::sync::{Mutex, MutexGuard};
 
 /// What outlives an epoch: where the consumer stands, its ledger, and the threads while nobody iterates.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ impl Home {
     }
 
     pub(super) fn stand(&self, at: Position) {
-        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = at;
+        *self.position.hold() = at;
     }
 
     pub(super) fn position(&self) -> Position {
-        *self.position.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.position.hold()
     }
 
     fn engine(&self) -> MutexGuard<'_, (bool, Option<Engine>)> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.engine.hold()
     }
 
     /// The resting engine, if it goes on exactly here.

@@ -14,9 +14,9 @@ use crate::{
     order::{Ledger, World},
     trace::{Stats, Trace},
 };
-use infeed_core::{Cursor, Error, Result, Scratch};
+use infeed_core::{Cursor, Error, Hold, Result, Scratch};
 use std::{
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
@@ -238,7 +238,7 @@ impl Loader {
 
     /// What was handed out so far, as proof.
     pub fn ledger(&self) -> Ledger {
-        self.home.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.home.ledger.hold().clone()
     }
 
     /// Stops the threads that wait for the next epoch. They come back by themselves when it is started.

@@ -1,8 +1,8 @@
 //! A bad sample is data, not a crash.
 
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Hold, Result};
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// What to do with a sample that cannot be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub(crate) struct Bad {
 impl Bad {
     /// Records one. An error when there are more than `limit`.
     pub(super) fn record(&self, epoch: u64, row: u64, error: &Error, limit: u64) -> Result<()> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.hold();
         inner.0 += 1;
         if inner.1.len() < KEPT {
             inner.1.push(BadSample { epoch, row, error: error.to_string() });
@@ -66,7 +66,7 @@ impl Bad {
 
     /// How many, and the first of them sorted by epoch and row.
     pub(crate) fn report(&self) -> (u64, Vec<BadSample>) {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.hold();
         let mut kept = inner.1.clone();
         kept.sort_by_key(|b| (b.epoch, b.row));
         (inner.0, kept)

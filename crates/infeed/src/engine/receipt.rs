@@ -5,8 +5,8 @@ use crate::{
     batch::Batch,
     order::{Delivery, Last, Why, World},
 };
-use infeed_core::Error;
-use std::{ops::Range, sync::PoisonError};
+use infeed_core::{Error, Hold};
+use std::ops::Range;
 
 /// What became of a batch's samples after it was taken, where functions of the consumer worked on them.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl Receipt {
         self.leave_out(&changes.filtered, Why::Filtered);
         self.leave_out(&changes.bad.iter().map(|(row, _)| *row).collect::<Vec<_>>(), Why::Bad);
         home.stand(self.at);
-        home.ledger.lock().unwrap_or_else(PoisonError::into_inner).count(&Delivery {
+        home.ledger.hold().count(&Delivery {
             epoch: self.epoch,
             from: self.places.start,
             to: self.places.end,

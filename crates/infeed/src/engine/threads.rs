@@ -9,10 +9,10 @@ use super::{
     worker::make_samples,
 };
 use crate::{batch::Pool, order::World, trace::Trace};
-use infeed_core::{Cursor, Error, Result, Scratch};
+use infeed_core::{Cursor, Error, Hold, Result, Scratch, WaitHeld};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
@@ -43,11 +43,11 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.hold()
     }
 
     pub(super) fn wait<'a>(&self, on: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        on.wait(state).unwrap_or_else(PoisonError::into_inner)
+        on.wait_held(state)
     }
 
     /// Wakes a worker if one sleeps and there is something to do. Each that wakes looks for the next to wake; until it does,
@@ -97,7 +97,7 @@ impl Shared {
             if left.is_zero() {
                 return;
             }
-            state = self.quiet.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.quiet.wait_held_for(state, left);
         }
     }
 
@@ -122,7 +122,7 @@ impl Shared {
                 return;
             }
             state.waiting += 1;
-            state = self.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.batch_done.wait_held_for(state, left);
             state.waiting -= 1;
         }
     }
@@ -220,7 +220,7 @@ impl Engine {
         let Feed::Given(_, steps) = &self.shared.feed else { return };
         let mut state = self.shared.lock();
         state.limit += batches.len() as u64;
-        steps.lock().unwrap_or_else(PoisonError::into_inner).extend(batches);
+        steps.hold().extend(batches);
         self.shared.wake_worker(&mut state);
         self.shared.wake_reader(&state);
     }
@@ -258,9 +258,7 @@ impl Engine {
             state.waiting += 1;
             state = match left {
                 None => shared.wait(&shared.batch_done, state),
-                Some(left) => {
-                    shared.batch_done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
+                Some(left) => shared.batch_done.wait_held_for(state, left),
             };
             state.waiting -= 1;
         }

@@ -8,9 +8,9 @@ use super::{
     threads::Shared,
 };
 use crate::batch::{Batch, Fate, Filling};
-use infeed_core::{Context, Error, Record, Result, Rng, Scratch};
+use infeed_core::{Context, Error, Hold, Record, Result, Rng, Scratch};
 use std::{
-    sync::{Arc, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Instant,
 };
 
@@ -21,7 +21,7 @@ const REPLACE: u64 = 0x0072_6570_6c61_6365;
 
 /// The life of a CPU worker.
 pub(super) fn make_samples(shared: &Shared) {
-    let kept = || shared.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = || shared.scratches.hold();
     let mut scratch = kept().pop().unwrap_or_default();
     make_until_stopped(shared, &mut scratch);
     kept().push(scratch);

@@ -12,7 +12,6 @@
 
 mod csv;
 mod detect;
-mod each;
 mod folder;
 mod jsonl;
 mod lmdb;
@@ -29,8 +28,7 @@ pub use lmdb::LmdbIndex;
 pub use mds::open as open_mds;
 pub use tar::{IndexCache, TarFormat, TarIndex, TarSet};
 
-use each::each;
-use infeed_core::{Entry, Format, Index, Result, Shard, Store};
+use infeed_core::{Entry, Format, Index, Result, Shard, Store, parallel};
 use std::sync::Arc;
 
 /// The formats there are.
@@ -52,7 +50,7 @@ pub fn index_all(
     shards: &[Shard],
     threads: usize,
 ) -> Result<Vec<Arc<dyn Index>>> {
-    each(threads, shards.len(), |at| format.index(store, &shards[at]))
+    parallel::map(shards.len(), threads, |at| format.index(store, &shards[at]))
 }
 
 #[cfg(test)]

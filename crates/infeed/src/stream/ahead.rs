@@ -5,11 +5,11 @@ use super::{
     sequence::Sequence,
     tar::{Keep, Row},
 };
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Hold, Result, WaitHeld};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::{self, JoinHandle},
 };
 
@@ -40,7 +40,7 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Ready> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ready.hold()
     }
 
     /// Adds a row when there is room; says whether anybody still wants one.
@@ -54,7 +54,7 @@ impl Shared {
             if ready.rows.is_empty() || !full {
                 break;
             }
-            ready = self.room.wait(ready).unwrap_or_else(PoisonError::into_inner);
+            ready = self.room.wait_held(ready);
         }
         ready.bytes += row.1.size;
         ready.rows.push_back(row);
@@ -107,7 +107,7 @@ impl Ahead {
             if let Some(end) = &ready.end {
                 return end.clone().map(|()| None);
             }
-            ready = self.shared.more.wait(ready).unwrap_or_else(PoisonError::into_inner);
+            ready = self.shared.more.wait_held(ready);
         }
     }
 }

@@ -6,11 +6,11 @@ use super::{
     tar::{Keep, Row},
 };
 use crate::store::Pool;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Hold, Result};
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// A part that can be opened, perhaps only once.
@@ -46,7 +46,7 @@ impl Part {
     /// The fields of the first rows, up to a number of rows and a size. They are not lost for a later reading.
     pub(super) fn look(&self, pool: &Arc<Pool>, rows: usize, bytes: u64) -> Result<BTreeSet<Arc<str>>> {
         let mut names = BTreeSet::new();
-        let mut taken = self.once.as_ref().map(|o| o.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut taken = self.once.as_ref().map(|o| o.hold());
         let mut fresh = Begun::default();
         let (begun, keep) = match taken.as_deref_mut() {
             Some(Some(begun)) => (begun, Keep::Data),
@@ -70,7 +70,7 @@ impl Part {
     /// Takes a part that can be read only once; nothing for one that can be opened at any time.
     fn claim(&self) -> Result<Option<Begun>> {
         let Some(once) = &self.once else { return Ok(None) };
-        let begun = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let begun = once.hold().take();
         let what = if &*self.name == "-" { "standard input" } else { "a pipe" };
         begun.map(Some).ok_or_else(|| {
             Error::argument(format!(

@@ -1,12 +1,12 @@
 //! Any iterator as a stream.
 
 use super::ahead::panicked;
-use infeed_core::{Dim, Error, FieldSpec, Flow, Kind, Passing, Record, Result, Spec, Stream, Value};
+use infeed_core::{Dim, Error, FieldSpec, Flow, Hold, Kind, Passing, Record, Result, Spec, Stream, Value};
 use std::{
     collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Items are looked at to learn kinds and shapes.
@@ -79,7 +79,7 @@ impl Stream for Wrapped {
     fn start(&self, parts: &[u64]) -> Result<Box<dyn Flow>> {
         let begun = match parts {
             [] => Begun { looked_at: VecDeque::new(), items: Box::new(std::iter::empty()) },
-            [0] => match self.begun.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            [0] => match self.begun.hold().take() {
                 Some(begun) => begun,
                 None => Begun { looked_at: VecDeque::new(), items: guarded(|| (self.make)())?? },
             },

@@ -1,9 +1,7 @@
 //! Where in the documents sequences begin.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, PoisonError},
-};
+use infeed_core::Hold;
+use std::{collections::VecDeque, sync::Mutex};
 
 /// Where a sequence begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,7 +43,7 @@ pub(super) struct Marks(Mutex<VecDeque<Mark>>);
 impl Marks {
     /// Remembers where a sequence begins.
     pub(super) fn add(&self, mark: Mark) {
-        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.0.hold();
         // Whoever starts again makes the same marks again.
         if marks.back().is_some_and(|last| (last.epoch, last.row) >= (mark.epoch, mark.row)) {
             marks.retain(|m| (m.epoch, m.row) < (mark.epoch, mark.row));
@@ -58,7 +56,7 @@ impl Marks {
 
     /// The last mark at or before a sequence.
     pub(super) fn before(&self, epoch: u64, row: u64) -> Option<Mark> {
-        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = self.0.hold();
         let at = marks.partition_point(|m| (m.epoch, m.row) <= (epoch, row)).checked_sub(1)?;
         marks.get(at).copied().filter(|m| m.epoch == epoch)
     }

@@ -6,7 +6,7 @@ use crate::{
     order::filter::Scalar,
     recipe::{Column, Integers, Reals},
 };
-use infeed_core::{Error, Order, Result, Source, Value};
+use infeed_core::{Error, Order, Result, Source, Value, parallel};
 use std::sync::Arc;
 
 /// Something that is known of every row without reading it.
@@ -171,45 +171,23 @@ const CHUNK: u64 = 1024;
 fn scan(source: &Arc<dyn Source>, name: &str, stage: &str) -> Result<Vec<i64>> {
     let fields: Vec<Arc<str>> = vec![name.into()];
     let rows = source.rows();
-    let next = std::sync::atomic::AtomicU64::new(0);
-    let work = || -> Result<Vec<(u64, Vec<i64>)>> {
-        let mut out = vec![];
-        loop {
-            let start = next.fetch_add(CHUNK, std::sync::atomic::Ordering::Relaxed);
-            if start >= rows {
-                return Ok(out);
-            }
-            let some: Vec<u64> = (start..(start + CHUNK).min(rows)).collect();
-            let records = source.fetch(&some, &fields)?;
-            let numbers = records.iter().zip(&some).map(|(record, row)| {
-                record.fields.first().and_then(whole).ok_or_else(|| {
-                    let what = record.fields.first().map_or("nothing", Value::what);
-                    let shard = source.shard_of(*row);
-                    Error::plan(
-                        stage,
-                        format!(
-                            "shard `{shard}`, row {row}: the field `{name}` is not a whole number ({what})"
-                        ),
-                    )
-                })
-            });
-            out.push((start, numbers.collect::<Result<Vec<_>>>()?));
-        }
-    };
-    let threads = usable_cpus().clamp(1, 16);
-    let mut chunks = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = vec![];
-        for handle in handles {
-            let found = handle
-                .join()
-                .unwrap_or_else(|_| Err(Error::Internal { what: "a scan of a field panicked".to_owned() }))?;
-            all.extend(found);
-        }
-        Ok::<_, Error>(all)
+    let chunks = parallel::map(rows.div_ceil(CHUNK) as usize, usable_cpus().min(16), |at| {
+        let start = at as u64 * CHUNK;
+        let some: Vec<u64> = (start..(start + CHUNK).min(rows)).collect();
+        let records = source.fetch(&some, &fields)?;
+        let numbers = records.iter().zip(&some).map(|(record, row)| {
+            record.fields.first().and_then(whole).ok_or_else(|| {
+                let what = record.fields.first().map_or("nothing", Value::what);
+                let shard = source.shard_of(*row);
+                Error::plan(
+                    stage,
+                    format!("shard `{shard}`, row {row}: the field `{name}` is not a whole number ({what})"),
+                )
+            })
+        });
+        numbers.collect::<Result<Vec<_>>>()
     })?;
-    chunks.sort_unstable_by_key(|(start, _)| *start);
-    Ok(chunks.into_iter().flat_map(|(_, numbers)| numbers).collect())
+    Ok(chunks.into_iter().flatten().collect())
 }
 
 fn whole(value: &Value) -> Option<i64> {

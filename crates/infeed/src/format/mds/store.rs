@@ -1,14 +1,14 @@
 //! Shards as they are, or decompressed into memory and kept for a while.
 
 use crate::store::LocalStore;
-use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
+use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
 use infeed_records::{hash, mds};
 use std::{
     collections::BTreeMap,
     io::Read,
     ops::Range,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Decompressed shards that are kept. Rows of a shuffle that follows storage come from a few shards at a time.
@@ -122,7 +122,7 @@ impl ShardStore {
     /// The bytes of a compressed shard.
     fn unpacked(&self, at: usize, zip: &str, how: &str) -> Result<Bytes> {
         {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.kept.hold();
             if let Some(found) = kept.iter().position(|(known, _)| *known == at) {
                 let one = kept.remove(found);
                 let bytes = one.1.clone();
@@ -145,7 +145,7 @@ impl ShardStore {
             return Err(fault(what));
         }
         let bytes = Bytes::from(bytes);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.hold();
         kept.retain(|(known, _)| *known != at);
         kept.push((at, bytes.clone()));
         let surplus = kept.len().saturating_sub(KEPT);

@@ -1,8 +1,8 @@
 //! Finding the rows of many files and settling their fields.
 
 use super::{Found, Layout, RowSet, START, codec::Sketch, saved, scan};
-use crate::format::{each::each, tar::IndexCache};
-use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt};
+use crate::format::tar::IndexCache;
+use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt, parallel};
 use infeed_records::Guess;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
@@ -28,7 +28,7 @@ impl RowFormat {
             layout.prepare(&first.name, &store.read_one(&first, 0..first.size.min(START))?);
         }
         let inside = (threads / shards.len().max(1)).max(1);
-        let all = each(threads, shards.len(), |at| {
+        let all = parallel::map(shards.len(), threads, |at| {
             let shard = shard(at)?;
             let found = self.rows(store, &shard, inside)?;
             let head = scan::head(layout, store, &shard, &found)?;

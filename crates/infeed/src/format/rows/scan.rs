@@ -1,8 +1,7 @@
 //! The pass over a file that finds its rows.
 
 use super::{Found, LOOK, Layout, codec::Head, codec::Row};
-use crate::format::each::each;
-use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
+use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt, parallel};
 use infeed_records::split::Split;
 use std::ops::Range;
 
@@ -41,7 +40,8 @@ pub(super) fn find_in(
         }
     }
     starts.push(shard.size);
-    let parts = each(threads, starts.len() - 1, |i| part(layout, store, shard, starts[i]..starts[i + 1]))?;
+    let parts =
+        parallel::map(starts.len() - 1, threads, |i| part(layout, store, shard, starts[i]..starts[i + 1]))?;
     let mut parts = parts.into_iter();
     let Some((mut all, mut rest)) = parts.next() else { return Ok(Found::new(0, layout.numbered())) };
     for (found, after) in parts {

@@ -1,8 +1,7 @@
 //! Finding the rows of many tars: most of them in a file of an earlier run, the others one by one.
 
 use super::{TarFormat, TarIndex, set::Collector, set::TarSet};
-use crate::format::each::each;
-use infeed_core::{Error, Result, Shards, Store};
+use infeed_core::{Error, Result, Shards, Store, parallel};
 use std::time::Instant;
 
 /// From this many tars on their indices are saved together. Fewer are read quickly enough one by one, and a tar with a
@@ -27,7 +26,8 @@ impl TarFormat {
         for from in (0..shards.len()).step_by(GROUP) {
             let group = from..shards.len().min(from + GROUP);
             let missing: Vec<usize> = group.clone().filter(|tar| saved.get(*tar).is_none()).collect();
-            let found = each(threads, missing.len(), |at| self.one_of(store, shards, missing[at], many))?;
+            let found =
+                parallel::map(missing.len(), threads, |at| self.one_of(store, shards, missing[at], many))?;
             sound += found.iter().filter(|index| index.damage.is_empty()).count();
             let mut found = found.into_iter();
             for tar in group {

@@ -1,10 +1,10 @@
 //! Shards kept open.
 
-use infeed_core::{Result, Shard};
+use infeed_core::{Hold, Result, Shard};
 use std::{
     collections::HashMap,
     fs::File,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 /// Far below the usual limit of 1,024 open files, which the rest of the process needs too.
@@ -68,7 +68,7 @@ impl Handles {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.hold()
     }
 
     #[cfg(test)]

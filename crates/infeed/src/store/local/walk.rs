@@ -1,17 +1,8 @@
 //! Names below a folder.
 
 use super::{failed, missing};
-use infeed_core::{Error, Result};
-use std::{
-    fs::Metadata,
-    io,
-    os::unix::fs::MetadataExt,
-    path::Path,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use infeed_core::{Error, Result, parallel};
+use std::{fs::Metadata, io, os::unix::fs::MetadataExt, path::Path};
 
 /// Folders read at once. More than there are processors: on a network file system each one is a wait.
 const AT_ONCE: usize = 8;
@@ -59,30 +50,14 @@ fn base(folder: &str) -> String {
 
 /// Adds everything below these folders, several folders at a time.
 fn below(folders: Vec<(String, Vec<Identity>)>, names: &mut Vec<String>) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new((std::mem::take(names), Ok(())));
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE.min(folders.len()) {
-            scope.spawn(|| {
-                let mut mine = Vec::new();
-                let mut outcome = Ok(());
-                while let Some((name, above)) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    outcome = descend(name, above, &mut mine);
-                    if outcome.is_err() {
-                        break;
-                    }
-                }
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                done.0.append(&mut mine);
-                if outcome.is_err() {
-                    done.1 = outcome;
-                }
-            });
-        }
-    });
-    let (all, outcome) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    *names = all;
-    outcome
+    let found = parallel::map(folders.len(), AT_ONCE, |at| {
+        let (name, above) = &folders[at];
+        let mut mine = Vec::new();
+        descend(name, above, &mut mine)?;
+        Ok(mine)
+    })?;
+    names.extend(found.into_iter().flatten());
+    Ok(())
 }
 
 fn descend(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<()> {

@@ -9,10 +9,11 @@
 //! out, which is why none of this needs `unsafe`.
 
 use bytes::Bytes;
+use infeed_core::Hold;
 use std::{
     ops::{Deref, DerefMut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -99,7 +100,7 @@ impl Pool {
     }
 
     fn lock(&self, class: usize) -> MutexGuard<'_, Vec<Box<[u8]>>> {
-        self.classes[class].lock().unwrap_or_else(PoisonError::into_inner)
+        self.classes[class].hold()
     }
 }
 

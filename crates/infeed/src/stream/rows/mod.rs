@@ -19,8 +19,8 @@ use crate::{
 };
 use blocks::{Begun, Block, Blocks};
 use flow::RowFlow;
-use infeed_core::{Error, Flow, Result, Spec, Stream};
-use std::sync::{Arc, Mutex, PoisonError};
+use infeed_core::{Error, Flow, Hold, Result, Spec, Stream};
+use std::sync::{Arc, Mutex};
 
 /// Bytes of unused buffers that a stream keeps.
 const KEPT: usize = 64 << 20;
@@ -64,7 +64,7 @@ impl RowStream {
             let mut begun = Begun::new(Blocks::open(&layout, &part.opening, &part.name, &pool)?);
             let found = begun.look(layout.look().max(1), LOOK)?;
             if let Some(once) = &part.once {
-                *once.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+                *once.hold() = Some(begun);
             }
             if !found.rows.is_empty() {
                 (head, seen) = (Some((Arc::clone(&part.name), found)), at + 1);
@@ -75,7 +75,7 @@ impl RowStream {
         for part in &parts[seen..] {
             if let Some(once) = &part.once {
                 let blocks = Blocks::open(&layout, &part.opening, &part.name, &pool)?;
-                *once.lock().unwrap_or_else(PoisonError::into_inner) = Some(Begun::new(blocks));
+                *once.hold() = Some(Begun::new(blocks));
             }
         }
         let in_part = |name: &str, e: Error| match e {
@@ -146,7 +146,7 @@ impl Part {
     /// Takes a part that can be read only once; nothing for one that can be opened at any time.
     fn claim(&self) -> Result<Option<Begun>> {
         let Some(once) = &self.once else { return Ok(None) };
-        let begun = once.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let begun = once.hold().take();
         let what = if &*self.name == "-" { "standard input" } else { "a pipe" };
         begun.map(Some).ok_or_else(|| {
             Error::argument(format!(

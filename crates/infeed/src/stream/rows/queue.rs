@@ -1,10 +1,10 @@
 //! Blocks on their way from the thread that reads them, by way of those that take them apart, to whoever wants the rows.
 
 use super::blocks::Block;
-use infeed_core::{Record, Result};
+use infeed_core::{Hold, Record, Result, WaitHeld};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
 };
 
 /// Bytes of blocks that wait at most; a single larger one is let through.
@@ -65,7 +65,7 @@ pub(super) type Job = (u64, Arc<Block>, Arc<[Arc<str>]>);
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.hold()
     }
 
     /// Adds a block when there is room; says whether anybody still wants one.
@@ -73,7 +73,7 @@ impl Queue {
         let size = block.size();
         let mut state = self.lock();
         while !state.dropped && !state.slots.is_empty() && state.bytes + size > BYTES {
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.room.wait_held(state);
         }
         if state.dropped {
             return false;
@@ -128,7 +128,7 @@ impl Queue {
             if state.end.is_some() {
                 return None;
             }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.work.wait_held(state);
         }
     }
 
@@ -178,7 +178,7 @@ impl Queue {
             {
                 return end.clone().map(|()| Next::End);
             }
-            state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.more.wait_held(state);
         }
     }
 }

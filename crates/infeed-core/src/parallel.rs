@@ -1,0 +1,93 @@
+//! The same work for many numbers, by several threads.
+//!
+//! There is no pool: the threads end before the call does, so a fork never meets one of them.
+
+use crate::{Error, Result};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
+
+/// `work(0)`, `work(1)`, ... up to `count`, on at most `threads` threads, results in order. The caller's thread is one of
+/// them. Of several errors the one of the lowest number is returned, whatever the timing; work that comes after it may be
+/// left out.
+pub fn map<T: Send + Sync>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    if threads.min(count) < 2 {
+        return (0..count).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();
+    let take = || {
+        // Numbers are taken in order. When one fails, all before it are done or in hand, so the lowest failure is among
+        // those found.
+        while !failed.load(Relaxed) {
+            let at = next.fetch_add(1, Relaxed);
+            let Some(place) = done.get(at) else { break };
+            let result = work(at);
+            if result.is_err() {
+                failed.store(true, Relaxed);
+            }
+            // Each place is filled by whoever took its number, so it is empty.
+            let _ = place.set(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(count) {
+            scope.spawn(take);
+        }
+        take();
+    });
+    let lost = || Err(Error::Internal { what: "a thread left its work undone".to_owned() });
+    done.into_iter().map(|place| place.into_inner().unwrap_or_else(lost)).collect()
+}
+
+/// As [`map`] over the items of a slice. A thread is started for every `worth` of them: less work is not worth a thread.
+pub fn map_slice<S: Sync, T: Send + Sync>(
+    items: &[S],
+    threads: usize,
+    worth: usize,
+    work: impl Fn(&S) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let threads = threads.min(items.len().div_ceil(worth.max(1)));
+    if threads < 2 {
+        return items.iter().map(work).collect();
+    }
+    let chunk = items.len().div_ceil(threads);
+    let chunks: Vec<&[S]> = items.chunks(chunk).collect();
+    let parts = map(chunks.len(), threads, |at| chunks[at].iter().map(&work).collect::<Result<Vec<T>>>())?;
+    Ok(parts.into_iter().flatten().collect())
+}
+
+/// How many threads this machine runs at once.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_in_order() {
+        for threads in [0, 1, 2, 7, 100] {
+            assert_eq!(map(50, threads, |n| Ok(n * 2)).unwrap(), (0..100).step_by(2).collect::<Vec<_>>());
+        }
+        let items: Vec<usize> = (0..1000).collect();
+        assert_eq!(map_slice(&items, 4, 10, |n| Ok(*n)).unwrap(), items);
+        assert_eq!(map_slice(&items, 4, 10_000, |n| Ok(*n)).unwrap(), items);
+        assert!(map_slice::<usize, usize>(&[], 4, 1, |n| Ok(*n)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_first_of_several_errors_is_returned() {
+        for _ in 0..50 {
+            let failing = |n: usize| if n >= 3 { Err(Error::argument(format!("{n}"))) } else { Ok(n) };
+            assert_eq!(map(64, 8, failing).unwrap_err().to_string(), "3");
+        }
+    }
+}
