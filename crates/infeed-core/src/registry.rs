@@ -81,7 +81,8 @@ pub struct Args {
 }
 
 impl Args {
-    fn new(owner: &'static str, params: &[Param], given: &Map<String, Json>) -> Result<Args> {
+    /// Checks what was given against the parameters of `owner` and fills in defaults.
+    pub fn new(owner: &'static str, params: &[Param], given: &Map<String, Json>) -> Result<Args> {
         let names: Vec<&str> = params.iter().map(|p| p.name).collect();
         if let Some(wrong) = given.keys().find(|k| !names.contains(&k.as_str())) {
             let near = nearest(wrong, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();

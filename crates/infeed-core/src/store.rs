@@ -1,8 +1,12 @@
 //! Bytes by name and range.
 
+mod forward;
+
+pub use forward::forward;
+
 use crate::{Error, Result};
 use bytes::Bytes;
-use std::{fmt::Debug, ops::Range, sync::Arc};
+use std::{fmt::Debug, io::Read, ops::Range, path::PathBuf, sync::Arc};
 
 /// One named object in a store: a tar, a Parquet file, a JPEG in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,7 +19,28 @@ pub struct Shard {
     pub modified: Option<u64>,
 }
 
+/// What a name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// An object that exists.
+    File(String),
+    /// A folder that exists, without a `/` at its end unless it is the root.
+    Folder(String),
+}
+
+impl Found {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        let (Found::File(name) | Found::Folder(name)) = self;
+        name
+    }
+}
+
 /// Where bytes lie: local disk, object store, http, memory.
+///
+/// Every reader of infeed takes its bytes from here, whatever the format. A store must have `list`, `stat` and `read`; the
+/// rest has answers that are right for every store and can be replaced by better ones. The suite `stores` of the testkit
+/// checks what is promised here.
 pub trait Store: Debug + Send + Sync {
     /// Every object whose name starts with `prefix`, sorted by name.
     fn list(&self, prefix: &str) -> Result<Vec<Shard>>;
@@ -23,11 +48,56 @@ pub trait Store: Debug + Send + Sync {
     /// Name, size and age of the objects asked for, in the same order. A missing one is [`Error::NotFound`].
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>>;
 
-    /// The bytes of each range, in the same order. A range beyond the end is an error, never short bytes.
+    /// The bytes of each range, in the same order. A range beyond the end is an error, never short bytes; so is an object
+    /// that is known to have changed since the shard was listed.
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
     /// Says that these ranges will be read soon. A hint: doing nothing is right.
     fn will_read(&self, _shard: &Shard, _ranges: &[Range<u64>]) {}
+
+    /// The whole object as memory that is filled by touching it, where the store can give that. `None` means that the
+    /// reader reads ranges instead.
+    ///
+    /// Others can change such bytes while they are looked at: code that reads a value twice and trusts it to stay the same
+    /// must copy it first.
+    fn map(&self, _shard: &Shard) -> Result<Option<Bytes>> {
+        Ok(None)
+    }
+
+    /// The bytes from `from` to the end, to be read from front to back, where the store has a better way than ranges.
+    /// [`forward`] is what readers call: it works with every store.
+    fn stream(&self, _shard: &Shard, _from: u64) -> Result<Option<Box<dyn Read + Send>>> {
+        Ok(None)
+    }
+
+    /// The names of all objects below a folder, sorted. Stores that have folders of their own name each sub-folder, too,
+    /// with a `/` at its end.
+    fn names(&self, folder: &str) -> Result<Vec<String>> {
+        let prefix =
+            if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") };
+        Ok(self.list(&prefix)?.into_iter().map(|shard| shard.name.to_string()).collect())
+    }
+
+    /// What a path stands for: an object, a folder, or with patterns many of them, sorted. Nothing is
+    /// [`Error::NotFound`].
+    fn find(&self, path: &str) -> Result<Vec<Found>> {
+        match self.stat(&[path.to_owned()]) {
+            Ok(_) => Ok(vec![Found::File(path.to_owned())]),
+            Err(Error::NotFound { hint, .. }) => {
+                let bare = path.trim_end_matches('/');
+                if self.names(bare)?.is_empty() {
+                    return Err(Error::NotFound { path: path.to_owned(), hint });
+                }
+                Ok(vec![Found::Folder(bare.to_owned())])
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The file of this machine that an object is, for formats that can only be read from one (their table entry says so).
+    fn local_path(&self, _name: &str) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Comforts over [`Store`].
