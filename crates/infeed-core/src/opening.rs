@@ -101,10 +101,10 @@ pub struct FolderLook<'a> {
 pub enum Sure {
     /// It could be, if it is nothing else.
     Barely,
+    /// Something speaks for it, but less than a name of its own.
+    Weak,
     /// The name says so.
     Name,
-    /// The name says so, and the first bytes do not contradict.
-    Likely,
     /// The first bytes say so.
     Head,
     /// Name and first bytes say so.

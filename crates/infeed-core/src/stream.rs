@@ -54,7 +54,7 @@ pub struct Begin<'a> {
 /// A stream in motion.
 pub trait Flow: Send + Debug {
     /// The next row with these fields, or None at the end.
-    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>>;
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>>;
 
     /// Steps over rows without making records of them; gives how many there were (fewer at the end).
     fn skip(&mut self, rows: u64) -> Result<u64> {
@@ -74,7 +74,7 @@ pub trait Flow: Send + Debug {
 
 /// One row of a stream.
 #[derive(Debug, Clone)]
-pub struct Passing {
+pub struct StreamRow {
     /// The part it came from.
     pub shard: Arc<str>,
     /// Its name.

@@ -19,6 +19,8 @@
 
 pub mod store;
 
+mod layout;
+
 pub mod format;
 
 pub use infeed_order as order;

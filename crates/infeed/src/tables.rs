@@ -1,39 +1,22 @@
 //! The registry tables as data: for `infeed list`, the documentation and the Python stubs.
 
-use crate::{decode, format, mix, transform};
-use infeed_core::{Entry, Error, Result};
+use crate::{decode, format, mix, store, transform};
+use infeed_core::{Entry, Error, FormatEntry, Param, Result};
 use serde_json::{Value, json};
 
 /// The tables there are.
-pub const KINDS: [&str; 5] = ["formats", "decoders", "codecs", "transforms", "batch_transforms"];
-
-/// Formats that are opened as a whole, with arguments of their own: docs/tables.md and docs/tokens.md list them.
-const OTHERS: [(&str, &str); 6] = [
-    ("parquet", "Parquet: row groups are decoded as a whole and shuffled as blocks"),
-    ("arrow", "Feather, Arrow IPC files and streams, data sets that Hugging Face saved"),
-    ("avro", "Avro object container files"),
-    ("sqlite", "a table or query of a SQLite database, read in pages of its key"),
-    (
-        "csv_table",
-        "comma-separated values whose rows are decoded and shuffled in blocks; infeed.table takes it for .csv",
-    ),
-    ("tokens", "token files: Megatron's .bin/.idx, raw bins, .npy"),
-];
+pub const KINDS: [&str; 6] = ["formats", "stores", "decoders", "codecs", "transforms", "batch_transforms"];
 
 /// One table as JSON: a list of objects with name, about and params.
 pub fn json(kind: &str) -> Result<Value> {
     match kind {
-        "formats" => {
-            let mut rows = table(format::ENTRIES);
-            rows.extend(table(&[format::MDS]));
-            for (name, about) in OTHERS {
-                rows.push(json!({"name": name, "about": about, "params": []}));
-            }
-            rows.push(json!({"name": "folder", "about": "image folder: class sub-folders as torchvision's ImageFolder reads them, or images without classes", "params": []}));
-            rows.push(json!({"name": "files", "about": "image files one by one", "params": []}));
-            rows.push(json!({"name": "manifest", "about": "a text file with a path and a label on each line", "params": []}));
-            Ok(Value::Array(rows))
-        }
+        "formats" => Ok(Value::Array(format::entries().map(format_json).collect())),
+        "stores" => Ok(Value::Array(
+            store::STORES
+                .iter()
+                .map(|s| json!({"name": s.name, "about": s.about, "scheme": s.scheme, "params": []}))
+                .collect(),
+        )),
         "decoders" => Ok(Value::Array(table(decode::DECODERS))),
         "transforms" => Ok(Value::Array(table(&transform::entries()))),
         "batch_transforms" => Ok(Value::Array(table(mix::ENTRIES))),
@@ -49,20 +32,26 @@ pub fn json(kind: &str) -> Result<Value> {
     }
 }
 
+/// Everything about a format: the Python functions, their stubs and the table in the docs are made from this.
+fn format_json(entry: &FormatEntry) -> Value {
+    let can = entry.can;
+    json!({
+        "name": entry.name, "about": entry.about, "details": entry.details, "params": params(entry.params),
+        "endings": entry.endings,
+        "can": {"rows": can.rows, "stream": can.stream, "blocks": can.blocks, "remote": can.remote, "write": can.write},
+    })
+}
+
 fn table<T: ?Sized>(entries: &[&Entry<T>]) -> Vec<Value> {
-    entries
-        .iter()
-        .map(|entry| {
-            let params: Vec<Value> = entry
-                .params
-                .iter()
-                .map(|p| {
-                    let default = p.default.map(|d| serde_json::from_str(d).unwrap_or(Value::Null));
-                    json!({"name": p.name, "python": p.python, "about": p.about, "required": p.default.is_none(),
-                           "default": default})
-                })
-                .collect();
-            json!({"name": entry.name, "about": entry.about, "params": params})
-        })
-        .collect()
+    let row =
+        |entry: &&Entry<T>| json!({"name": entry.name, "about": entry.about, "params": params(entry.params)});
+    entries.iter().map(row).collect()
+}
+
+fn params(params: &[Param]) -> Vec<Value> {
+    let row = |p: &Param| {
+        let default = p.default.map(|d| serde_json::from_str(d).unwrap_or(Value::Null));
+        json!({"name": p.name, "python": p.python, "about": p.about, "required": p.default.is_none(), "default": default})
+    };
+    params.iter().map(row).collect()
 }

@@ -10,7 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Passing, Record, Result};
+use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -64,7 +64,7 @@ pub(super) struct How {
 }
 
 /// A row of a stream with its number.
-type Item = (u64, Passing);
+type Item = (u64, StreamRow);
 
 /// A stream in motion, cut into the batches of one rank.
 ///

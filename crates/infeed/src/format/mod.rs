@@ -1,56 +1,104 @@
-//! How shards are cut into rows.
+//! How shards are cut into rows, and the table of all formats.
 //!
 //! A [`Format`] finds the rows of a shard once and remembers them in an [`Index`]; from then on which bytes a row
-//! needs is arithmetic. Formats are table rows in [`ENTRIES`].
+//! needs is arithmetic. What users can name is a [`FormatEntry`] in [`entries`]: opening, detection, `infeed list formats`,
+//! messages and the Python functions are made from that table.
 //!
 //! * [`TarFormat`]: WebDataset tars.
 //! * `rows`: JSON lines, CSV, text and TFRecord, whose rows lie one after the other.
-//! * [`open_mds`]: MosaicML's shards.
+//! * `mds`: MosaicML's shards.
 //! * [`LmdbIndex`]: LMDB, where a row is an entry.
 //! * [`FolderSource`]: image folders, lists of files and manifests, where a row is a whole file.
-//! * [`detect`] tells which of them a user's files are.
+//! * [`detect`] tells which of them a user's files are, `strangers` what else they may be.
+//! * Tables and tokens are entries of the crates `infeed-table` and `infeed-tokens`.
 
 mod csv;
 mod detect;
 mod folder;
 mod jsonl;
+mod legacy;
 mod lmdb;
 mod mds;
+mod paths;
 pub(crate) mod rows;
 mod shared;
+mod source;
+mod strangers;
 pub(crate) mod tar;
 mod text;
 mod tfrecord;
 
-pub use detect::{Detected, belongs, detect, is_packed};
+pub use detect::{Detected, detect};
 pub use folder::{EXTENSIONS, FolderSource, is_image};
 pub use lmdb::LmdbIndex;
-pub use mds::open as open_mds;
+pub(crate) use paths::not_streamed;
+pub use source::index_all;
 pub use tar::{IndexCache, TarFormat, TarIndex, TarSet};
 
-use infeed_core::{Entry, Format, Index, Result, Shard, Store, parallel};
-use std::sync::Arc;
+use infeed_core::{Error, FormatEntry, Result, registry};
+use serde_json::{Map, Value as Json};
 
-/// The formats there are.
-pub const ENTRIES: &[&Entry<dyn Format>] =
-    &[&tar::ENTRY, &jsonl::ENTRY, &csv::ENTRY, &text::ENTRY, &tfrecord::ENTRY, &lmdb::ENTRY];
+/// The formats of this crate. The first that reads streams is what commands and standard input are taken for.
+const ENTRIES: &[&FormatEntry] = &[
+    &tar::ENTRY,
+    &jsonl::ENTRY,
+    &csv::ENTRY,
+    &text::ENTRY,
+    &tfrecord::ENTRY,
+    &mds::ENTRY,
+    &lmdb::ENTRY,
+    &folder::FOLDER,
+    &folder::FILES,
+    &folder::MANIFEST,
+];
 
-/// What MDS takes: it is no [`Format`], because its index and its shards are opened together.
-pub(crate) const MDS: &Entry<mds::Options> = &mds::ENTRY;
+/// All formats: those of this crate and of the crates for families of formats.
+pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
+    ENTRIES.iter().copied().chain(legacy::ENTRIES.iter().copied())
+}
 
-/// Those of them that can be read from front to back too, besides tars.
-pub(crate) const LAYOUTS: &[&Entry<dyn rows::Layout>] =
-    &[&jsonl::LAYOUT, &csv::LAYOUT, &text::LAYOUT, &tfrecord::LAYOUT];
+/// The entry of a name, or which there are.
+pub fn entry(name: &str) -> Result<&'static FormatEntry> {
+    entries().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = std::iter::once("auto").chain(entries().map(|entry| entry.name)).collect();
+        let near =
+            registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        Error::argument(format!("there is no format `{name}`{near} (there are: {})", names.join(", ")))
+    })
+}
 
-/// Finds the rows of many shards one by one, `threads` shards at a time. Of several bad shards the first one is
-/// reported.
-pub fn index_all(
-    format: &dyn Format,
-    store: &dyn Store,
-    shards: &[Shard],
-    threads: usize,
-) -> Result<Vec<Arc<dyn Index>>> {
-    parallel::map(shards.len(), threads, |at| format.index(store, &shards[at]))
+/// Says whose argument a format was given that it does not know.
+pub(crate) fn check_arguments(entry: &FormatEntry, given: &Map<String, Json>) -> Result<()> {
+    let has = |entry: &FormatEntry, name: &str| entry.params.iter().any(|param| param.name == name);
+    let Some(wrong) = given.keys().find(|name| !has(entry, name)) else { return Ok(()) };
+    let others: Vec<&str> = entries().filter(|other| has(other, wrong)).map(|other| other.name).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    let takes: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
+    let takes = if takes.is_empty() { "no arguments".to_owned() } else { takes.join(", ") };
+    Err(Error::argument(format!(
+        "{} has no argument `{wrong}`, which belongs to {} (it takes {takes})",
+        entry.name,
+        others.join(", ")
+    )))
+}
+
+/// The layout of rows of a format, for tests of this stage and of streams.
+#[cfg(test)]
+pub(crate) fn layout_of(
+    name: &str,
+    args: &Map<String, Json>,
+) -> Result<std::sync::Arc<dyn crate::layout::rows::RowLayout>> {
+    use std::sync::Arc;
+    let entry = entry(name)?;
+    let args = infeed_core::Args::new(entry.name, entry.params, args)?;
+    Ok(match name {
+        "jsonl" => Arc::new(jsonl::make(&args)?),
+        "csv" => Arc::new(csv::make(&args)?),
+        "text" => Arc::new(text::make(&args)?),
+        _ => Arc::new(tfrecord::make(&args)?),
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Arguments that formats share.
 
-use super::{rows::LARGEST, tar::IndexCache};
+use super::tar::IndexCache;
+use crate::layout::rows::LARGEST;
 use infeed_core::{Args, Error, Param, Result};
 
 /// Where found rows are kept.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::store::MemoryStore;
-use infeed_core::{Error, FieldSpec, StoreExt, registry::find};
+use infeed_core::{Error, FieldSpec, Format, Index, OpenRequest, Shard, Store, StoreExt};
 use serde_json::json;
+use std::sync::Arc;
 
 /// Takes any object whose name does not start with `bad`.
 #[derive(Debug)]
@@ -69,14 +70,44 @@ fn the_first_bad_shard_is_reported() {
 }
 
 #[test]
-fn formats_are_made_from_their_table_row() {
-    let entry = find(ENTRIES, "tar", "format").unwrap();
-    let make = |args: serde_json::Value| entry.make(args.as_object().unwrap());
-    assert_eq!(make(json!({})).unwrap().name(), "tar");
+fn arguments_are_checked_by_the_table_row() {
+    let mut bytes = vec![0; 1024];
+    bytes[257..262].copy_from_slice(b"ustar");
+    let store: Arc<dyn Store> = Arc::new([("a.tar", bytes)].into_iter().collect::<MemoryStore>());
+    let open = |args: serde_json::Value| {
+        let entry = entry("tar").unwrap();
+        let paths = ["a.tar".to_owned()];
+        let given = args.as_object().unwrap();
+        let request = OpenRequest { entry, store: &store, paths: &paths, listed: None, given, threads: 1 };
+        check_arguments(entry, given).and_then(|()| entry.open(request)).unwrap_err().to_string()
+    };
+    // Sound arguments get as far as the tar itself, which has no rows.
     for index in ["auto", "off", "beside", "some/folder"] {
-        make(json!({"lenient": true, "index": index})).unwrap();
+        let message = open(json!({"lenient": true, "index": index}));
+        assert!(message.contains("there are no rows"), "{message}");
     }
-    assert!(make(json!({"index": ""})).is_err());
-    assert!(make(json!({"index": 3})).is_err());
-    assert!(make(json!({"lenient": 1})).is_err());
+    assert!(open(json!({"index": ""})).contains("must be auto, off, beside or a folder"));
+    assert!(open(json!({"index": 3})).contains("index must be text"));
+    assert!(open(json!({"lenient": 1})).contains("lenient must be True or False"));
+    assert!(open(json!({"lenien": true})).contains("did you mean `lenient`?"));
+    let other = open(json!({"delimiter": ";"}));
+    assert!(other.contains("tar has no argument `delimiter`, which belongs to csv"), "{other}");
+}
+
+#[test]
+fn the_table_is_sound() {
+    let mut names = Vec::new();
+    for entry in entries() {
+        assert!(!names.contains(&entry.name), "{} is there twice", entry.name);
+        names.push(entry.name);
+        assert!(!entry.about.is_empty() && entry.about.len() < 120, "{}: {}", entry.name, entry.about);
+        assert!(entry.endings.iter().all(|ending| ending.starts_with('.')), "{}", entry.name);
+        for param in entry.params {
+            assert!(!param.about.is_empty() && !param.python.is_empty(), "{}.{}", entry.name, param.name);
+            if let Some(default) = param.default {
+                serde_json::from_str::<Json>(default).unwrap();
+            }
+        }
+    }
+    assert!(entry("parket").unwrap_err().to_string().contains("did you mean `parquet`?"));
 }

@@ -1,13 +1,41 @@
-//! Objects held in memory.
+//! Objects held in memory: `mem:NAME`.
 
+use super::StoreEntry;
 use bytes::Bytes;
-use infeed_core::{Error, Result, Shard, Store};
-use std::{collections::BTreeMap, ops::Range};
+use infeed_core::{Error, Found, Result, Shard, Store};
+use std::{
+    collections::BTreeMap,
+    io::{Error as IoError, ErrorKind},
+    ops::Range,
+    sync::{
+        Arc, LazyLock, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
-/// A store that is a map from names to bytes. Reading copies nothing.
+/// The table row of this store.
+pub(super) const ENTRY: StoreEntry = StoreEntry {
+    name: "memory",
+    about: "objects that this process keeps in memory: `mem:NAME`",
+    scheme: "mem",
+    open: || Ok(Arc::new(MemoryStore::shared().clone())),
+};
+
+/// What names of the shared store begin with.
+const SCHEME: &str = "mem:";
+
+/// A store that is a map from names to bytes. Reading copies nothing. Clones share their objects.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
-    objects: BTreeMap<String, Bytes>,
+    objects: Arc<RwLock<BTreeMap<String, Object>>>,
+    puts: Arc<AtomicU64>,
+}
+
+#[derive(Debug, Clone)]
+struct Object {
+    bytes: Bytes,
+    /// The number of the call that put it in: takes the place of a time, so that a replaced object is noticed.
+    version: u64,
 }
 
 impl MemoryStore {
@@ -16,55 +44,112 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Puts an object in, in place of one with the same name.
-    pub fn put(&mut self, name: impl Into<String>, bytes: impl Into<Bytes>) {
-        self.objects.insert(name.into(), bytes.into());
+    /// The store behind `mem:` names, one for the whole process.
+    pub fn shared() -> &'static MemoryStore {
+        static SHARED: LazyLock<MemoryStore> = LazyLock::new(MemoryStore::new);
+        &SHARED
     }
 
-    fn get(&self, name: &str) -> Result<&Bytes> {
-        self.objects.get(name).ok_or_else(|| Error::NotFound {
-            path: name.to_owned(),
-            hint: format!("; the memory store has {} objects", self.objects.len()),
+    /// Puts an object in, in place of one with the same name.
+    pub fn put(&self, name: impl AsRef<str>, bytes: impl Into<Bytes>) {
+        let version = 1 + self.puts.fetch_add(1, Ordering::Relaxed);
+        let object = Object { bytes: bytes.into(), version };
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        objects.insert(bare(name.as_ref()).to_owned(), object);
+    }
+
+    /// Takes an object out; says whether there was one. What was read of it stays valid.
+    pub fn remove(&self, name: &str) -> bool {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(bare(name)).is_some()
+    }
+
+    fn look<T>(&self, with: impl FnOnce(&BTreeMap<String, Object>) -> T) -> T {
+        with(&self.objects.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn get(&self, name: &str) -> Result<Object> {
+        self.look(|objects| {
+            objects.get(bare(name)).cloned().ok_or_else(|| Error::NotFound {
+                path: name.to_owned(),
+                hint: format!("; the memory store has {} objects", objects.len()),
+            })
         })
     }
-}
 
-impl<N: Into<String>, B: Into<Bytes>> FromIterator<(N, B)> for MemoryStore {
-    fn from_iter<I: IntoIterator<Item = (N, B)>>(objects: I) -> Self {
-        MemoryStore { objects: objects.into_iter().map(|(n, b)| (n.into(), b.into())).collect() }
+    /// The object a shard was listed as: not one that has taken its place.
+    fn same(&self, shard: &Shard) -> Result<Bytes> {
+        let object = self.get(&shard.name)?;
+        if object.bytes.len() as u64 != shard.size || shard.modified.is_some_and(|v| v != object.version) {
+            let what = format!(
+                "the object changed while it was being read: it had {} bytes and has {} now",
+                shard.size,
+                object.bytes.len()
+            );
+            return Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)));
+        }
+        Ok(object.bytes)
     }
 }
 
-/// Memory has no clock, so nothing derived from it may be kept between runs.
-fn shard(name: &str, bytes: &Bytes) -> Shard {
-    Shard { name: name.into(), size: bytes.len() as u64, modified: None }
+/// A name without its scheme: `mem:a`, `mem://a` and `a` are the same object.
+fn bare(name: &str) -> &str {
+    name.strip_prefix(SCHEME).map_or(name, |rest| rest.strip_prefix("//").unwrap_or(rest))
+}
+
+/// What stands before the bare name.
+fn scheme(name: &str) -> &str {
+    &name[..name.len() - bare(name).len()]
+}
+
+impl<N: AsRef<str>, B: Into<Bytes>> FromIterator<(N, B)> for MemoryStore {
+    fn from_iter<I: IntoIterator<Item = (N, B)>>(objects: I) -> Self {
+        let store = MemoryStore::new();
+        objects.into_iter().for_each(|(name, bytes)| store.put(name, bytes));
+        store
+    }
 }
 
 impl Store for MemoryStore {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
-        let from = self.objects.range(prefix.to_owned()..);
-        Ok(from.take_while(|(name, _)| name.starts_with(prefix)).map(|(n, b)| shard(n, b)).collect())
+        let (scheme, bare) = (scheme(prefix), bare(prefix));
+        let shard = |(name, object): (&String, &Object)| Shard {
+            name: format!("{scheme}{name}").into(),
+            size: object.bytes.len() as u64,
+            modified: Some(object.version),
+        };
+        Ok(self.look(|objects| {
+            let from = objects.range(bare.to_owned()..);
+            from.take_while(|(name, _)| name.starts_with(bare)).map(shard).collect()
+        }))
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        names.iter().map(|name| Ok(shard(name, self.get(name)?))).collect()
+        let one = |name: &String| {
+            let object = self.get(name)?;
+            let size = object.bytes.len() as u64;
+            Ok(Shard { name: name.as_str().into(), size, modified: Some(object.version) })
+        };
+        names.iter().map(one).collect()
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let bytes = self.get(&shard.name)?;
-        ranges
-            .iter()
-            .map(|range| {
-                let fits = range.start <= range.end && range.end <= bytes.len() as u64;
-                if fits {
-                    Ok(bytes.slice(range.start as usize..range.end as usize))
-                } else {
-                    let what = format!("bytes {range:?} are beyond its end at {}", bytes.len());
-                    let cause = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what);
-                    Err(Error::io("read", &*shard.name, cause))
-                }
-            })
-            .collect()
+        let bytes = self.same(shard)?;
+        let piece = |range: &Range<u64>| {
+            if range.start <= range.end && range.end <= bytes.len() as u64 {
+                return Ok(bytes.slice(range.start as usize..range.end as usize));
+            }
+            let what = format!("bytes {range:?} are beyond its end at {}", bytes.len());
+            Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)))
+        };
+        ranges.iter().map(piece).collect()
+    }
+
+    fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
+        self.same(shard).map(Some)
+    }
+
+    fn find(&self, path: &str) -> Result<Vec<Found>> {
+        super::paths::find_listed(self, path)
     }
 }
 
@@ -85,5 +170,13 @@ mod tests {
         assert_eq!(part.as_ptr(), whole[1..].as_ptr());
         assert!(store.read_one(&shard, 0..7).unwrap_err().to_string().contains("beyond its end at 6"));
         assert!(matches!(store.stat_one("c"), Err(Error::NotFound { .. })));
+    }
+
+    #[test]
+    fn names_stay_what_the_user_wrote() {
+        let store: MemoryStore = [("mem:a/1", "x")].into_iter().collect();
+        assert_eq!(&*store.stat_one("mem://a/1").unwrap().name, "mem://a/1");
+        assert_eq!(&*store.list("mem:a/").unwrap()[0].name, "mem:a/1");
+        assert_eq!(store.find("mem:a").unwrap(), [Found::Folder("mem:a".into())]);
     }
 }

@@ -3,11 +3,13 @@
 //! A store answers three questions: what is there ([`Store::list`]), how big is it ([`Store::stat`]) and what are
 //! the bytes of these ranges ([`Store::read`]). It knows nothing of tars, rows or images.
 //!
-//! * [`LocalStore`] reads files with `pread` into buffers of a [`Pool`].
+//! * [`STORES`] is the table: which scheme of a URL means which store. [`Stores`] is all of them behind one.
+//! * [`LocalStore`] reads files with `pread` into buffers of a [`Pool`], or maps them for readers that ask for it.
 //! * [`MemoryStore`] hands out slices of what it holds; tests and generated data live there.
+//! * [`FaultyStore`] wraps any store and fails on purpose, for tests.
 //! * [`find`] turns what a user writes (globs, braces, folders, URLs) into the names a store understands.
 //!
-//! # Why `pread` and not `mmap`
+//! # Why `pread` is the default and not `mmap`
 //!
 //! Chosen by measurement, and by what happens on a bad day. With rows of 110 KB out of the page cache, `pread` into
 //! reused buffers takes about the processor time of copying out of a map made for the occasion, a fifth to a half
@@ -21,12 +23,18 @@
 //! [`Store::stat`]: infeed_core::Store::stat
 //! [`Store::read`]: infeed_core::Store::read
 
+mod entry;
+mod faulty;
 mod local;
 mod memory;
 mod paths;
 mod pool;
+mod stores;
 
+pub use entry::{STORES, StoreEntry};
+pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
 pub use local::LocalStore;
 pub use memory::MemoryStore;
-pub use paths::{Found, braces, find};
+pub use paths::{braces, find};
 pub use pool::{Pool, PoolBuffer};
+pub use stores::Stores;

@@ -2,8 +2,8 @@
 
 use super::{
     input::Stop,
-    sequence::Sequence,
-    tar::{Keep, Row},
+    parts::{Keep, Sequence},
+    tar::{TarCut, TarRow},
 };
 use infeed_core::{Error, Hold, Result, WaitHeld};
 use std::{
@@ -21,7 +21,7 @@ const ROWS: usize = 4096;
 /// What is ready.
 #[derive(Debug, Default)]
 struct Ready {
-    rows: VecDeque<(Arc<str>, Row)>,
+    rows: VecDeque<(Arc<str>, TarRow)>,
     bytes: u64,
     /// How it ended, when it has.
     end: Option<Result<()>>,
@@ -44,7 +44,7 @@ impl Shared {
     }
 
     /// Adds a row when there is room; says whether anybody still wants one.
-    fn put(&self, row: (Arc<str>, Row)) -> bool {
+    fn put(&self, row: (Arc<str>, TarRow)) -> bool {
         let mut ready = self.lock();
         loop {
             if ready.dropped {
@@ -73,7 +73,7 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// Starts reading.
-    pub(super) fn start(mut sequence: Sequence) -> Result<Self> {
+    pub(super) fn start(mut sequence: Sequence<TarCut>) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let (stops, ours) = (sequence.stops(), Arc::clone(&shared));
         let work = move || {
@@ -96,7 +96,7 @@ impl Ahead {
     }
 
     /// The next row; waits for it. An error is repeated for ever.
-    pub(super) fn next(&mut self) -> Result<Option<(Arc<str>, Row)>> {
+    pub(super) fn next(&mut self) -> Result<Option<(Arc<str>, TarRow)>> {
         let mut ready = self.shared.lock();
         loop {
             if let Some(row) = ready.rows.pop_front() {
@@ -140,8 +140,8 @@ pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
 mod tests {
     use super::*;
     use crate::{
-        store::Pool,
-        stream::{part::Opening, sequence::Part},
+        store::{Pool, Stores},
+        stream::{Opening, parts::Parts},
     };
     use std::time::Duration;
 
@@ -155,8 +155,9 @@ mod tests {
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), out.into_inner().unwrap()).unwrap();
-        let part = Part::new(Opening::File(file.path().to_str().unwrap().to_owned())).unwrap();
-        let sequence = Sequence::new(&Arc::from([part]), &[0, 0], &Pool::new(0)).unwrap();
+        let part = Opening::File(file.path().to_str().unwrap().to_owned());
+        let parts = Parts::new(TarCut { pool: Pool::new(0) }, Stores::shared(), vec![part]).unwrap();
+        let sequence = Sequence::new(&Arc::new(parts), &[0, 0]).unwrap();
         let mut ahead = Ahead::start(sequence).unwrap();
         for row in 0..160u8 {
             while row == 40 && ahead.shared.lock().rows.len() < 32 {

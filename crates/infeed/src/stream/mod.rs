@@ -19,18 +19,17 @@
 mod ahead;
 mod compress;
 mod input;
-mod open;
-mod part;
+mod opening;
+mod parts;
 mod pipe;
 mod rows;
-mod sequence;
 mod sys;
 mod tar;
 mod wrapped;
 
-pub use open::TarStream;
-pub use part::Opening;
+pub use opening::Opening;
 pub use rows::RowStream;
+pub use tar::TarStream;
 pub use wrapped::{Items, Wrapped};
 
 #[cfg(test)]

@@ -1,23 +1,10 @@
 //! Calls that std does not have. The only `unsafe` of streams.
 
 use std::{
-    fs::File,
     io,
     os::fd::{AsRawFd, BorrowedFd},
     time::Duration,
 };
-
-/// Says that a file will be read from front to back, so that the kernel reads further ahead.
-#[cfg(target_os = "linux")]
-pub(super) fn sequential(file: &File) {
-    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call touches no memory of ours. Its
-    // result is ignored because a refused hint changes nothing.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
-}
-
-/// Other systems find out by themselves.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn sequential(_file: &File) {}
 
 /// Waits until one of two descriptors has something to read, or has ended; says which.
 pub(super) fn readable(fds: [Option<BorrowedFd<'_>>; 2], wait: Duration) -> io::Result<[bool; 2]> {

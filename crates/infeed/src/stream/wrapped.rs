@@ -1,7 +1,7 @@
 //! Any iterator as a stream.
 
 use super::ahead::panicked;
-use infeed_core::{Dim, Error, FieldSpec, Flow, Hold, Kind, Passing, Record, Result, Spec, Stream, Value};
+use infeed_core::{Dim, Error, FieldSpec, Flow, Hold, Kind, Record, Result, Spec, Stream, StreamRow, Value};
 use std::{
     collections::VecDeque,
     fmt,
@@ -112,7 +112,7 @@ impl fmt::Debug for WrappedFlow {
 }
 
 impl Flow for WrappedFlow {
-    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -136,7 +136,7 @@ impl Flow for WrappedFlow {
                 }
             });
         }
-        Ok(Some(Passing { shard: Arc::clone(&self.name), key, record: Ok(Record { fields: values }) }))
+        Ok(Some(StreamRow { shard: Arc::clone(&self.name), key, record: Ok(Record { fields: values }) }))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     engine::{Loader, Next, Run},
     recipe::PackMode,
 };
-use infeed_core::{Error, Flow, Passing, Result, Tensor, Value, read_integers};
+use infeed_core::{Error, Flow, Result, StreamRow, Tensor, Value, read_integers};
 use std::{collections::VecDeque, sync::Arc};
 
 /// A pack stage in motion.
@@ -128,11 +128,11 @@ impl PackFlow {
 }
 
 impl Flow for PackFlow {
-    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>> {
         let number = self.row;
         let Some(sequence) = self.sequence()? else { return Ok(None) };
         let record = fields::record(&self.settings, fields, &sequence);
-        Ok(Some(Passing { shard: Arc::clone(&self.name), key: number.to_string(), record }))
+        Ok(Some(StreamRow { shard: Arc::clone(&self.name), key: number.to_string(), record }))
     }
 
     fn bad(&mut self) -> Vec<(u64, Error)> {

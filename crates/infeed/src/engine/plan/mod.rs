@@ -68,14 +68,7 @@ pub struct Plan {
     identity: OnceLock<Identity>,
 }
 
-/// What a part of a recipe reads.
-#[derive(Debug, Clone)]
-pub enum Opened {
-    /// Rows that can be looked up.
-    Rows(Arc<dyn Source>),
-    /// Rows that pass by.
-    Stream(Arc<dyn Stream>),
-}
+pub use infeed_core::Opened;
 
 /// How many samples a batch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -114,18 +114,18 @@ impl StreamPlan {
 
 /// Stands where a source and its order stand in other plans. Knows the fields, but no row.
 #[derive(Debug)]
-pub(super) struct Passing {
+pub(super) struct StreamRow {
     spec: Spec,
     about: String,
 }
 
-impl Passing {
+impl StreamRow {
     pub(super) fn new(stream: &dyn Stream) -> Self {
-        Passing { spec: stream.spec().clone(), about: stream.describe() }
+        StreamRow { spec: stream.spec().clone(), about: stream.describe() }
     }
 }
 
-impl Source for Passing {
+impl Source for StreamRow {
     fn spec(&self) -> &Spec {
         &self.spec
     }

@@ -1,6 +1,6 @@
 //! Rows of a table.
 
-use crate::format::rows::{Codec, Row, Schema, numbered};
+use crate::layout::rows::{Row, RowCodec, RowSchema, numbered};
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Tensor, Value, format::Fields};
 use infeed_records::{
     Guess,
@@ -56,12 +56,12 @@ pub(super) struct Table {
     pub(super) titled: bool,
 }
 
-impl Schema for Table {
+impl RowSchema for Table {
     fn fields(&self) -> Fields {
         self.columns.iter().map(|(name, of)| (Arc::clone(name), of.spec())).collect()
     }
 
-    fn codec(&self, head: &[u8]) -> Result<Arc<dyn Codec>> {
+    fn codec(&self, head: &[u8]) -> Result<Arc<dyn RowCodec>> {
         let names = match &self.names {
             Some(names) => Some(names.to_vec()),
             None if self.titled => Some(titles(head, self.delimiter)?),
@@ -114,7 +114,7 @@ impl Columns {
     }
 }
 
-impl Codec for Columns {
+impl RowCodec for Columns {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
         let (wanted, mut found) = (self.find(fields), vec![]);
         for row in rows {

@@ -6,8 +6,11 @@
 //! would cost more than many a training step.
 
 mod classes;
+mod entries;
 mod manifest;
 mod names;
+
+pub(super) use entries::{FILES, FOLDER, MANIFEST};
 
 use bytes::Bytes;
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value};

@@ -1,10 +1,13 @@
 //! JSON lines: an object on every line.
 
-use super::{
-    rows::{Codec, Head, Layout, Row, RowFormat, Schema, Sketch, numbered},
-    shared,
+use super::{rows, shared};
+use crate::layout::rows::{FirstRows, Row, RowCodec, RowLayout, RowSchema, Sketch, numbered};
+use infeed_core::{
+    Args, Can, Error, FileLook, FolderLook, FormatEntry, Packing, Param, Record, Result, StoreExt, Sure,
+    Value,
+    format::Fields,
+    opening::{self, ends_with},
 };
-use infeed_core::{Args, Entry, Error, Format, Param, Record, Result, Value, format::Fields};
 use infeed_records::{
     Guess,
     json::{Raw, Wanted, extract, guess, keys, value},
@@ -24,16 +27,53 @@ struct Jsonl {
 }
 
 /// The table row of this format.
-pub(super) const ENTRY: Entry<dyn Format> = Entry {
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "jsonl",
     about: "JSON lines: an object on every line",
+    details: "Blank lines are skipped. The fields are the keys of the first 100 rows of every file. Text, numbers, booleans and lists of \
+              numbers keep their type; everything else becomes JSON text. A missing or null field is None. A row whose field has \
+              another type than in the first rows is a bad sample; an integer where the first rows have floats is fine.",
     params: PARAMS,
-    build: |args| Ok(Box::new(RowFormat::new(layout(args)?, shared::cache(args)?))),
+    endings: &[".jsonl", ".ndjson", ".jsonlines", ".json"],
+    magic: &[],
+    can: Can { stream: true, ..Can::ROWS },
+    recognise: Some(recognise),
+    recognise_folder: Some(recognise_folder),
+    open: |request| {
+        let args = request.args()?;
+        rows::open(request, Arc::new(make(&args)?), shared::cache(&args)?)
+    },
 };
 
-/// The same for streams.
-pub(super) const LAYOUT: Entry<dyn Layout> =
-    Entry { name: "jsonl", about: ENTRY.about, params: PARAMS, build: |args| Ok(Box::new(make(args)?)) };
+/// A `.json` file is usually one document. It counts as JSON lines only if its first line is a whole object.
+fn recognise(file: &FileLook<'_>) -> Option<opening::Guess> {
+    if !ENTRY.has_ending(file.name) {
+        return None;
+    }
+    if ends_with(file.name, ".json") && !file.head.is_empty() {
+        let line = file.head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).find(|line| !line.is_empty())?;
+        let whole = file.head.contains(&b'\n') || file.head.len() as u64 == file.size;
+        let object = if whole { keys(unmarked(line), |_, _| {}).is_ok() } else { line.starts_with(b"{") };
+        return object.then(|| opening::Guess::new(Sure::Name));
+    }
+    Some(opening::Guess::new(Sure::Name))
+}
+
+/// Bare `.json` files beside other data tell about it: they count only when there is nothing else, and when they are JSON
+/// lines.
+fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
+    let named: Vec<&str> =
+        folder.files.iter().copied().filter(|n| ENTRY.has_ending(Packing::bare(n))).collect();
+    let lines = named.iter().filter(|name| !ends_with(name, ".json")).count();
+    let Some(first) = named.first() else { return Ok(None) };
+    if lines > 0 {
+        return Ok(Some(opening::Guess { count: lines, ..opening::Guess::new(Sure::Name) }));
+    }
+    let shard = folder.store.stat_one(first)?;
+    let head = folder.store.read_one(&shard, 0..shard.size.min(4096))?;
+    let look = FileLook { name: first, head: &head, size: shard.size, alone: named.len() == 1 };
+    Ok(recognise(&look).map(|_| opening::Guess { count: named.len(), ..opening::Guess::new(Sure::Weak) }))
+}
 
 const PARAMS: &[Param] = &[
     Param {
@@ -46,16 +86,12 @@ const PARAMS: &[Param] = &[
     shared::MAX_ROW,
 ];
 
-fn make(args: &Args) -> Result<Jsonl> {
+pub(super) fn make(args: &Args) -> Result<Jsonl> {
     let wanted = shared::names(args, "fields")?;
     Ok(Jsonl { wanted, largest: args.int("max_row", 1)? as u64 })
 }
 
-fn layout(args: &Args) -> Result<Arc<dyn Layout>> {
-    Ok(Arc::new(make(args)?))
-}
-
-impl Layout for Jsonl {
+impl RowLayout for Jsonl {
     fn name(&self) -> &'static str {
         "jsonl"
     }
@@ -80,7 +116,7 @@ impl Layout for Jsonl {
         LOOK
     }
 
-    fn sketch(&self, head: &Head) -> Result<Sketch> {
+    fn sketch(&self, head: &FirstRows) -> Result<Sketch> {
         let mut sketch = Sketch::new();
         let mut see = |at: usize, name: &str, raw: &Raw<'_>| {
             // Rows have the same keys in the same order, as a rule.
@@ -125,7 +161,7 @@ impl Layout for Jsonl {
         }
     }
 
-    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn Schema>> {
+    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>> {
         for name in self.wanted.iter().flatten() {
             if !fields.iter().any(|(known, _)| **known == **name) {
                 return Err(Error::plan(
@@ -149,17 +185,17 @@ struct JsonRows {
     fields: Arc<[(Arc<str>, Guess)]>,
 }
 
-impl Schema for JsonRows {
+impl RowSchema for JsonRows {
     fn fields(&self) -> Fields {
         self.fields.iter().map(|(name, guess)| (Arc::clone(name), guess.spec())).collect()
     }
 
-    fn codec(&self, _: &[u8]) -> Result<Arc<dyn Codec>> {
+    fn codec(&self, _: &[u8]) -> Result<Arc<dyn RowCodec>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Codec for JsonRows {
+impl RowCodec for JsonRows {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
         let wanted = Wanted::new(fields.iter().map(|name| &**name));
         let kind =

@@ -173,7 +173,7 @@ impl Walk<'_> {
             let bytes = self.bytes(number)?;
             let at = number * self.meta.page;
             let page =
-                lmdb::page(&bytes, number).map_err(|e| self.fault(at, crate::format::rows::said(e)))?;
+                lmdb::page(&bytes, number).map_err(|e| self.fault(at, crate::layout::rows::said(e)))?;
             match page {
                 Page::Branch(below) => path.push(below.into_iter()),
                 Page::Leaf(entries) => {

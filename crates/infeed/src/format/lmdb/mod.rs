@@ -9,7 +9,14 @@ mod index;
 
 pub use index::LmdbIndex;
 
-use infeed_core::{Args, Entry, Format, Index, Param, Result, Shard, Store};
+use super::{
+    paths::{Inputs, is_side_file, not_streamed},
+    source::open_shards,
+};
+use infeed_core::{
+    Can, Format, FormatEntry, Guess, Index, OpenRequest, Opened, Param, Result, Shard, Store, Sure,
+};
+use infeed_records::lmdb;
 use std::sync::Arc;
 
 /// How keys are given.
@@ -28,9 +35,10 @@ struct Lmdb {
 }
 
 /// The table row of this format.
-pub(super) const ENTRY: Entry<dyn Format> = Entry {
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "lmdb",
     about: "LMDB: every entry is a row with `key` and `value`",
+    details: "The file is read without a lock file and without mapping it. DUPSORT databases are refused.",
     params: &[
         Param {
             name: "name",
@@ -45,17 +53,40 @@ pub(super) const ENTRY: Entry<dyn Format> = Entry {
             about: "what keys are: text, bytes, or auto: text when all of them are UTF-8",
         },
     ],
-    build: |args: &Args| {
-        let keys = match args.text("key")? {
-            "auto" => Keys::Auto,
-            "text" => Keys::Text,
-            "bytes" => Keys::Bytes,
-            _ => return Err(args.error("key", "must be text, bytes or auto")),
-        };
-        let name = if args.is_none("name") { None } else { Some(args.text("name")?.to_owned()) };
-        Ok(Box::new(Lmdb { name, keys }))
-    },
+    endings: &[".mdb", ".lmdb"],
+    magic: &[],
+    can: Can::ROWS,
+    recognise: Some(|file| {
+        let named = ENTRY.has_ending(file.name) && !is_side_file(file.name);
+        match (named, lmdb::meta(file.head).is_some()) {
+            (true, true) => Some(Guess::new(Sure::Certain)),
+            (true, false) => Some(Guess::new(Sure::Name)),
+            (false, true) => Some(Guess::new(Sure::Head)),
+            (false, false) => None,
+        }
+    }),
+    recognise_folder: Some(|folder| {
+        let own = |name: &&&str| ENTRY.has_ending(name) && !is_side_file(name);
+        let count = folder.files.iter().filter(own).count();
+        Ok((count > 0).then(|| Guess { count, ..Guess::new(Sure::Name) }))
+    }),
+    open,
 };
+
+fn open(request: &OpenRequest<'_>) -> Result<Opened> {
+    let args = request.args()?;
+    let keys = match args.text("key")? {
+        "auto" => Keys::Auto,
+        "text" => Keys::Text,
+        "bytes" => Keys::Bytes,
+        _ => return Err(args.error("key", "must be text, bytes or auto")),
+    };
+    let name = if args.is_none("name") { None } else { Some(args.text("name")?.to_owned()) };
+    match Inputs::find(request)? {
+        Inputs::Files(names) => open_shards(request, &Lmdb { name, keys }, &names),
+        Inputs::Stream(_) => Err(not_streamed(request)),
+    }
+}
 
 impl Format for Lmdb {
     fn name(&self) -> &'static str {

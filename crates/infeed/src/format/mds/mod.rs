@@ -2,19 +2,27 @@
 
 mod store;
 
-use super::rows::{Codec, Found, Row, RowSet, Schema};
-use crate::{read::StoreSource, store::LocalStore};
+use super::{
+    paths::{Places, one_folder},
+    rows::RowSet,
+};
+use crate::{
+    layout::rows::{Row, RowCodec, RowPlaces, RowSchema, said},
+    read::StoreSource,
+};
 use infeed_core::{
-    Entry, Error, Param, Record, Result, Shards, Source, StoreExt, Value, format::Fields, registry::Args,
+    Can, Error, FormatEntry, Guess, OpenRequest, Opened, Param, Record, Result, Shards, Source, StoreExt,
+    Sure, Value, format::Fields,
 };
 use infeed_records::mds::{self, Column};
-use std::{path::Path, sync::Arc};
-use store::{Part, ShardStore};
+use std::sync::Arc;
+use store::{MdsShard, MdsStore};
 
-/// The table row of this format: what it takes. It is opened by [`open`], because it reads more than one file at a time.
-pub(super) const ENTRY: Entry<Options> = Entry {
+/// The table row of this format.
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "mds",
     about: "MosaicML's MDS shards with their index.json",
+    details: "Takes the folder or its index.json. The fields are the columns that the index names.",
     params: &[
         Param {
             name: "check",
@@ -29,26 +37,56 @@ pub(super) const ENTRY: Entry<Options> = Entry {
             about: "take columns of pickled objects, as bytes; they are refused otherwise",
         },
     ],
-    build: |args: &Args| Ok(Box::new(Options { check: args.flag("check")?, pickle: args.flag("pickle")? })),
+    endings: &[],
+    magic: &[],
+    can: Can::ROWS,
+    recognise: Some(|file| {
+        let named = file.name.rsplit('/').next() == Some(INDEX);
+        (named && is_index(file.head)).then(|| Guess::new(Sure::Certain))
+    }),
+    recognise_folder: Some(|folder| {
+        let name = format!("{}/{INDEX}", folder.folder.trim_end_matches('/'));
+        if !folder.files.contains(&name.as_str()) {
+            return Ok(None);
+        }
+        let shard = folder.store.stat_one(&name)?;
+        let head = folder.store.read_one(&shard, 0..shard.size.min(4096))?;
+        Ok(is_index(&head).then(|| Guess::new(Sure::Head)))
+    }),
+    open: |request| open(request).map(Opened::Rows),
 };
+
+/// The name of the index.
+const INDEX: &str = "index.json";
+
+/// Whether an `index.json` is that of MDS shards: many data sets have a file of that name.
+fn is_index(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).contains("\"column_encodings\"")
+}
 
 /// What a user may ask for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
+struct Options {
     check: bool,
     pickle: bool,
 }
 
 /// Opens the data set of a folder, or of an index file.
-pub fn open(path: &str, args: &serde_json::Map<String, serde_json::Value>) -> Result<Arc<dyn Source>> {
-    let options = *ENTRY.make(args)?;
-    let file = if Path::new(path).is_dir() {
-        format!("{}/index.json", path.trim_end_matches('/'))
-    } else {
-        path.to_owned()
+fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Source>> {
+    let args = request.args()?;
+    let options = Options { check: args.flag("check")?, pickle: args.flag("pickle")? };
+    let (file, folder) = match one_folder(request)? {
+        Places::Folder(folder) => {
+            let folder = format!("{}/", folder.trim_end_matches('/'));
+            (format!("{folder}{INDEX}"), folder)
+        }
+        Places::Files(names) => {
+            let file = names.into_iter().next().unwrap_or_default();
+            let folder = file.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            (file, folder)
+        }
     };
-    let folder = file.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    let local = LocalStore::new();
+    let local = Arc::clone(request.store);
     let index = local.stat_one(&file).map_err(|e| match e {
         Error::NotFound { path, .. } => {
             Error::NotFound { path, hint: "; an MDS data set has an index.json".to_owned() }
@@ -69,21 +107,21 @@ pub fn open(path: &str, args: &serde_json::Map<String, serde_json::Value>) -> Re
                 format!("shards `{first}` and `{other}` have different columns"),
             ));
         }
-        parts.push(Part::find(&folder, shard)?);
+        parts.push(MdsShard::find(&*local, &folder, shard)?);
     }
-    let store = ShardStore::new(local, parts, options.check)?;
-    let schema: Arc<dyn Schema> = Arc::new(Samples { columns: columns.into() });
+    let store = MdsStore::new(local, parts, options.check)?;
+    let schema: Arc<dyn RowSchema> = Arc::new(Samples { columns: columns.into() });
     let mut set = RowSet::new(Arc::clone(&schema), shards.len());
     let listed = store.shards();
     for (shard, about) in listed.iter().zip(&shards) {
         let table = mds::table(about.samples).min(shard.size);
         let fault = |what: String| Error::Format { shard: shard.name.to_string(), offset: 0, what };
         let head = store.read_one(shard, 0..table)?;
-        let (start, lens) = mds::samples(&head, shard.size).map_err(|e| fault(super::rows::said(e)))?;
+        let (start, lens) = mds::samples(&head, shard.size).map_err(|e| fault(said(e)))?;
         if lens.len() as u64 != about.samples {
             return Err(fault(format!("it has {} samples, its index says {}", lens.len(), about.samples)));
         }
-        let mut found = Found::new(start, false);
+        let mut found = RowPlaces::new(start, false);
         lens.into_iter().try_for_each(|len| found.push(len, 0))?;
         set.push(found, Some(schema.codec(&[])?));
     }
@@ -117,7 +155,7 @@ struct Samples {
     columns: Arc<[Column]>,
 }
 
-impl Schema for Samples {
+impl RowSchema for Samples {
     fn fields(&self) -> Fields {
         let known = self
             .columns
@@ -126,12 +164,12 @@ impl Schema for Samples {
         known.collect()
     }
 
-    fn codec(&self, _: &[u8]) -> Result<Arc<dyn Codec>> {
+    fn codec(&self, _: &[u8]) -> Result<Arc<dyn RowCodec>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Codec for Samples {
+impl RowCodec for Samples {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
         let at = |name: &Arc<str>| self.columns.iter().position(|column| *column.name == **name);
         let wanted: Vec<Option<usize>> = fields.iter().map(at).collect();

@@ -1,13 +1,11 @@
 //! Shards as they are, or decompressed into memory and kept for a while.
 
-use crate::store::LocalStore;
 use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
 use infeed_records::{hash, mds};
 use std::{
     collections::BTreeMap,
     io::Read,
     ops::Range,
-    path::Path,
     sync::{Arc, Mutex},
 };
 
@@ -18,31 +16,31 @@ const LARGEST: u64 = 4 << 30;
 
 /// A shard: its file, and how that is compressed.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct MdsShard {
     name: Arc<str>,
     size: u64,
     hashes: BTreeMap<String, String>,
     zip: Option<(String, String)>,
 }
 
-impl Part {
+impl MdsShard {
     /// Looks which of a shard's files are there.
-    pub(super) fn find(folder: &str, shard: &mds::Shard) -> Result<Part> {
+    pub(super) fn find(store: &dyn Store, folder: &str, shard: &mds::Shard) -> Result<MdsShard> {
         let raw = format!("{folder}{}", shard.raw.basename);
-        let plain = Part {
+        let plain = MdsShard {
             name: raw.as_str().into(),
             size: shard.raw.bytes,
             hashes: shard.raw.hashes.clone(),
             zip: None,
         };
-        if Path::new(&raw).exists() {
+        if exists(store, &raw)? {
             return Ok(plain);
         }
         let Some((file, how)) = &shard.zip else {
             return Err(Error::NotFound { path: raw, hint: "; the index names it as a shard".to_owned() });
         };
         let zip = format!("{folder}{}", file.basename);
-        if !Path::new(&zip).exists() {
+        if !exists(store, &zip)? {
             return Err(Error::NotFound { path: zip, hint: "; the index names it as a shard".to_owned() });
         }
         if !matches!(how.as_str(), "zstd" | "gz" | "bz2") {
@@ -57,7 +55,7 @@ impl Part {
                 format!("`{zip}` has {} bytes when it is unpacked; 4 GiB is the most", shard.raw.bytes),
             ));
         }
-        Ok(Part { hashes: file.hashes.clone(), zip: Some((zip, how.clone())), ..plain })
+        Ok(MdsShard { hashes: file.hashes.clone(), zip: Some((zip, how.clone())), ..plain })
     }
 
     /// Compares checksums.
@@ -78,20 +76,20 @@ impl Part {
 
 /// The shards of a data set.
 #[derive(Debug)]
-pub(super) struct ShardStore {
-    local: LocalStore,
-    parts: Vec<Part>,
+pub(super) struct MdsStore {
+    files: Arc<dyn Store>,
+    parts: Vec<MdsShard>,
     places: std::collections::HashMap<Arc<str>, usize>,
     check: bool,
     /// Shards that were decompressed, the one used last at the end.
     kept: Mutex<Vec<(usize, Bytes)>>,
 }
 
-impl ShardStore {
+impl MdsStore {
     /// With `check`, shards that are not compressed are read and compared now; the others when they are decompressed.
-    pub(super) fn new(local: LocalStore, parts: Vec<Part>, check: bool) -> Result<Self> {
+    pub(super) fn new(files: Arc<dyn Store>, parts: Vec<MdsShard>, check: bool) -> Result<Self> {
         for part in parts.iter().filter(|part| part.zip.is_none()) {
-            let file = local.stat_one(&part.name)?;
+            let file = files.stat_one(&part.name)?;
             if file.size != part.size {
                 let what = format!("it has {} bytes, its index says {}", file.size, part.size);
                 return Err(Error::Format {
@@ -101,17 +99,17 @@ impl ShardStore {
                 });
             }
             if check {
-                part.check(&part.name, &local.read_all(&file)?)?;
+                part.check(&part.name, &files.read_all(&file)?)?;
             }
         }
         let places = parts.iter().enumerate().map(|(at, part)| (Arc::clone(&part.name), at)).collect();
-        Ok(ShardStore { local, parts, places, check, kept: Mutex::default() })
+        Ok(MdsStore { files, parts, places, check, kept: Mutex::default() })
     }
 
     /// The shards, as they are when they are not compressed.
     pub(super) fn shards(&self) -> Vec<Shard> {
-        let age = |part: &Part| {
-            part.zip.is_none().then(|| self.local.stat_one(&part.name).ok()?.modified).flatten()
+        let age = |part: &MdsShard| {
+            part.zip.is_none().then(|| self.files.stat_one(&part.name).ok()?.modified).flatten()
         };
         self.parts
             .iter()
@@ -131,8 +129,8 @@ impl ShardStore {
             }
         }
         let part = &self.parts[at];
-        let file = self.local.stat_one(zip)?;
-        let packed = self.local.read_all(&file)?;
+        let file = self.files.stat_one(zip)?;
+        let packed = self.files.read_all(&file)?;
         if self.check {
             part.check(zip, &packed)?;
         }
@@ -154,6 +152,15 @@ impl ShardStore {
     }
 }
 
+/// Whether an object is there.
+fn exists(store: &dyn Store, name: &str) -> Result<bool> {
+    match store.stat_one(name) {
+        Ok(_) => Ok(true),
+        Err(Error::NotFound { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
 /// Unpacks at most one byte more than there should be.
 fn unpack(packed: &[u8], how: &str, size: u64) -> std::io::Result<Vec<u8>> {
     // The index may claim anything; memory is taken as the data comes.
@@ -167,19 +174,19 @@ fn unpack(packed: &[u8], how: &str, size: u64) -> std::io::Result<Vec<u8>> {
     Ok(out)
 }
 
-impl Store for ShardStore {
+impl Store for MdsStore {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
         Ok(self.shards().into_iter().filter(|shard| shard.name.starts_with(prefix)).collect())
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        self.local.stat(names)
+        self.files.stat(names)
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let at = self.places.get(&shard.name).copied();
         match at.and_then(|at| Some((at, self.parts[at].zip.as_ref()?))) {
-            None => self.local.read(shard, ranges),
+            None => self.files.read(shard, ranges),
             Some((at, (zip, how))) => {
                 let bytes = self.unpacked(at, zip, how)?;
                 let piece = |range: &Range<u64>| {
@@ -195,7 +202,7 @@ impl Store for ShardStore {
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         if self.places.get(&shard.name).is_some_and(|at| self.parts[*at].zip.is_none()) {
-            self.local.will_read(shard, ranges);
+            self.files.will_read(shard, ranges);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Finding the rows of many files and settling their fields.
 
-use super::{Found, Layout, RowSet, START, codec::Sketch, saved, scan};
+use super::{RowSet, saved, scan};
 use crate::format::tar::IndexCache;
+use crate::layout::rows::{RowLayout, RowPlaces, START, Sketch};
 use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt, parallel};
 use infeed_records::Guess;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
@@ -9,12 +10,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 /// A layout as a format of files that can be read at any place.
 #[derive(Debug)]
 pub(crate) struct RowFormat {
-    layout: Arc<dyn Layout>,
+    layout: Arc<dyn RowLayout>,
     cache: IndexCache,
 }
 
 impl RowFormat {
-    pub(crate) fn new(layout: Arc<dyn Layout>, cache: IndexCache) -> Self {
+    pub(crate) fn new(layout: Arc<dyn RowLayout>, cache: IndexCache) -> Self {
         RowFormat { layout, cache }
     }
 
@@ -52,15 +53,15 @@ impl RowFormat {
     }
 
     /// The rows of a file, saved or found now.
-    fn rows(&self, store: &dyn Store, shard: &Shard, threads: usize) -> Result<Found> {
+    fn rows(&self, store: &dyn Store, shard: &Shard, threads: usize) -> Result<RowPlaces> {
         let tag = format!("{}:{}", self.layout.name(), self.layout.tag());
-        if let Some(found) = saved::load(&self.cache, shard, &tag) {
+        if let Some(found) = saved::load(&self.cache, store, shard, &tag) {
             return Ok(found);
         }
         let start = Instant::now();
         let found = scan::find(&*self.layout, store, shard, threads)?;
         if start.elapsed() >= self.cache.patience() {
-            saved::save(&self.cache, shard, &tag, &found);
+            saved::save(&self.cache, store, shard, &tag, &found);
         }
         Ok(found)
     }

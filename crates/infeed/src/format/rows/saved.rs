@@ -4,27 +4,27 @@
 //! magic | size and age of the file | hash of the layout's tag | start | counted | jumps | rows | lengths | checksum
 //! ```
 
-use super::Found;
 use crate::format::tar::{IndexCache, hash};
-use infeed_core::Shard;
+use crate::layout::rows::RowPlaces;
+use infeed_core::{Shard, Store};
 
 const MAGIC: &[u8; 8] = b"infdrow1";
 /// What the names of the files end with.
 const SUFFIX: &str = "infeed-rows";
 
 /// Saved rows that fit the file.
-pub(super) fn load(cache: &IndexCache, shard: &Shard, tag: &str) -> Option<Found> {
-    cache.load_file(shard, SUFFIX, |bytes| decode(bytes, shard, tag))
+pub(super) fn load(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str) -> Option<RowPlaces> {
+    cache.load_file(store, shard, SUFFIX, |bytes| decode(bytes, shard, tag))
 }
 
 /// Keeps rows for the next run, where that is wanted and possible.
-pub(super) fn save(cache: &IndexCache, shard: &Shard, tag: &str, found: &Found) {
+pub(super) fn save(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str, found: &RowPlaces) {
     if let Some(bytes) = encode(found, shard, tag) {
-        cache.save_file(shard, SUFFIX, &bytes);
+        cache.save_file(store, shard, SUFFIX, &bytes);
     }
 }
 
-fn encode(found: &Found, shard: &Shard, tag: &str) -> Option<Vec<u8>> {
+fn encode(found: &RowPlaces, shard: &Shard, tag: &str) -> Option<Vec<u8>> {
     let numbers = [shard.size, shard.modified?, hash(tag.as_bytes()), found.start, u64::from(found.counted)];
     let mut out = MAGIC.to_vec();
     out.reserve(found.lens.len() * 4 + found.jumps.len() * 16 + 80);
@@ -41,7 +41,7 @@ fn encode(found: &Found, shard: &Shard, tag: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn decode(bytes: &[u8], shard: &Shard, tag: &str) -> Option<Found> {
+fn decode(bytes: &[u8], shard: &Shard, tag: &str) -> Option<RowPlaces> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     if u64::from_le_bytes(*sum) != hash(body) {
         return None;
@@ -61,5 +61,5 @@ fn decode(bytes: &[u8], shard: &Shard, tag: &str) -> Option<Found> {
     let (lens, []) = rest.as_chunks::<4>() else { return None };
     let lens: Vec<u32> = lens.iter().map(|len| u32::from_le_bytes(*len)).collect();
     let end = lens.iter().try_fold(start, |sum, len| sum.checked_add(u64::from(*len)))?;
-    (lens.len() as u64 == rows && end <= shard.size).then(|| Found::of(start, lens, jumps, counted))
+    (lens.len() as u64 == rows && end <= shard.size).then(|| RowPlaces::of(start, lens, jumps, counted))
 }

@@ -1,6 +1,6 @@
 //! The pass over a file that finds its rows.
 
-use super::{Found, LOOK, Layout, codec::Head, codec::Row};
+use crate::layout::rows::{FirstRows, LOOK, Row, RowLayout, RowPlaces, said};
 use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt, parallel};
 use infeed_records::split::Split;
 use std::ops::Range;
@@ -13,18 +13,23 @@ const PART: u64 = 64 << 20;
 const SEEK: u64 = 16 << 10;
 
 /// Finds the rows of a file.
-pub(super) fn find(layout: &dyn Layout, store: &dyn Store, shard: &Shard, threads: usize) -> Result<Found> {
+pub(super) fn find(
+    layout: &dyn RowLayout,
+    store: &dyn Store,
+    shard: &Shard,
+    threads: usize,
+) -> Result<RowPlaces> {
     find_in(layout, store, shard, threads, PART)
 }
 
 /// The same with parts of another size.
 pub(super) fn find_in(
-    layout: &dyn Layout,
+    layout: &dyn RowLayout,
     store: &dyn Store,
     shard: &Shard,
     threads: usize,
     size: u64,
-) -> Result<Found> {
+) -> Result<RowPlaces> {
     if let Some(found) = layout.find(store, shard)? {
         return Ok(found.shrink());
     }
@@ -43,7 +48,7 @@ pub(super) fn find_in(
     let parts =
         parallel::map(starts.len() - 1, threads, |i| part(layout, store, shard, starts[i]..starts[i + 1]))?;
     let mut parts = parts.into_iter();
-    let Some((mut all, mut rest)) = parts.next() else { return Ok(Found::new(0, layout.numbered())) };
+    let Some((mut all, mut rest)) = parts.next() else { return Ok(RowPlaces::new(0, layout.numbered())) };
     for (found, after) in parts {
         let none = found.rows() == 0;
         all.append(&found, rest)?;
@@ -67,13 +72,13 @@ fn line_after(store: &dyn Store, shard: &Shard, at: u64) -> Result<u64> {
 
 /// The rows of a part of a file, and the bytes and lines behind the last one.
 fn part(
-    layout: &dyn Layout,
+    layout: &dyn RowLayout,
     store: &dyn Store,
     shard: &Shard,
     range: Range<u64>,
-) -> Result<(Found, (u64, u32))> {
+) -> Result<(RowPlaces, (u64, u32))> {
     let mut split: Box<dyn Split> = layout.splitter();
-    let mut found = Found::new(range.start, layout.numbered());
+    let mut found = RowPlaces::new(range.start, layout.numbered());
     let mut titles = layout.titled() && range.start == 0;
     let (mut held, mut ends, mut at) = (Vec::new(), Vec::new(), range.start);
     loop {
@@ -123,21 +128,18 @@ fn part(
     }
 }
 
-/// What an error says without its place.
-pub(crate) fn said(error: Error) -> String {
-    match error {
-        Error::Sample { what, .. } => what,
-        other => other.to_string(),
-    }
-}
-
-fn too_long(layout: &dyn Layout, shard: &Shard, row: u64, offset: u64) -> Error {
+fn too_long(layout: &dyn RowLayout, shard: &Shard, row: u64, offset: u64) -> Error {
     let what = format!("row {row} has more than {} bytes; max_row=... allows longer ones", layout.largest());
     Error::Format { shard: shard.name.to_string(), offset, what }
 }
 
 /// The first rows of a file.
-pub(super) fn head(layout: &dyn Layout, store: &dyn Store, shard: &Shard, found: &Found) -> Result<Head> {
+pub(super) fn head(
+    layout: &dyn RowLayout,
+    store: &dyn Store,
+    shard: &Shard,
+    found: &RowPlaces,
+) -> Result<FirstRows> {
     let mut rows = 0;
     let mut end = found.start;
     while rows < layout.look() as u64
@@ -151,5 +153,5 @@ pub(super) fn head(layout: &dyn Layout, store: &dyn Store, shard: &Shard, found:
     let piece = |range: Range<u64>| bytes.slice((range.start - from) as usize..(range.end - from) as usize);
     let titles = if layout.titled() { piece(0..found.start) } else { Bytes::new() };
     let row = |number| Some(Row { number, line: found.line_of(number), bytes: piece(found.range(number)?) });
-    Ok(Head { titles, rows: (0..rows).filter_map(row).collect() })
+    Ok(FirstRows { titles, rows: (0..rows).filter_map(row).collect() })
 }

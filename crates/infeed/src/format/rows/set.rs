@@ -1,13 +1,13 @@
 //! The rows of many files.
 
-use super::{Found, codec::Codec, codec::Row, codec::Schema};
+use crate::layout::rows::{Row, RowCodec, RowPlaces, RowSchema};
 use infeed_core::{Bytes, Error, FieldSpec, Index, Indices, Record, Result, Sums, format::Fields};
 use std::{ops::Range, sync::Arc};
 
 /// Where the rows of many files lie, and what makes records of them.
 #[derive(Debug)]
 pub(crate) struct RowSet {
-    schema: Arc<dyn Schema>,
+    schema: Arc<dyn RowSchema>,
     rows: Sums<u64>,
     files: Vec<File>,
 }
@@ -15,18 +15,18 @@ pub(crate) struct RowSet {
 /// One file.
 #[derive(Debug, Clone)]
 struct File {
-    schema: Arc<dyn Schema>,
-    found: Found,
+    schema: Arc<dyn RowSchema>,
+    found: RowPlaces,
     /// Nothing where there are no rows.
-    codec: Option<Arc<dyn Codec>>,
+    codec: Option<Arc<dyn RowCodec>>,
 }
 
 impl RowSet {
-    pub(crate) fn new(schema: Arc<dyn Schema>, files: usize) -> Self {
+    pub(crate) fn new(schema: Arc<dyn RowSchema>, files: usize) -> Self {
         RowSet { schema, rows: Sums::with_capacity(files), files: Vec::with_capacity(files) }
     }
 
-    pub(crate) fn push(&mut self, found: Found, codec: Option<Arc<dyn Codec>>) {
+    pub(crate) fn push(&mut self, found: RowPlaces, codec: Option<Arc<dyn RowCodec>>) {
         self.rows.push(found.rows());
         self.files.push(File { schema: Arc::clone(&self.schema), found, codec });
     }
@@ -63,7 +63,7 @@ impl Indices for RowSet {
 }
 
 impl File {
-    fn codec(&self) -> Result<&dyn Codec> {
+    fn codec(&self) -> Result<&dyn RowCodec> {
         self.codec.as_deref().ok_or_else(|| Error::argument("there are no rows in this shard"))
     }
 

@@ -1,14 +1,16 @@
-use super::*;
+use super::{make::RowFormat, *};
 use crate::{
-    format::{ENTRIES, LAYOUTS, tar::IndexCache},
+    format::{layout_of, tar::IndexCache},
+    layout::rows::RowLayout,
     store::{LocalStore, MemoryStore},
 };
-use infeed_core::{Format, Index, Shards, StoreExt, Value, registry};
+use infeed_core::{Format, Index, Result, Shard, Shards, StoreExt, Value};
 use proptest::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
-fn layout(name: &str, args: serde_json::Value) -> Arc<dyn Layout> {
-    registry::find(LAYOUTS, name, "layout").unwrap().make(args.as_object().unwrap()).unwrap().into()
+fn layout(name: &str, args: serde_json::Value) -> Arc<dyn RowLayout> {
+    layout_of(name, args.as_object().unwrap()).unwrap()
 }
 
 fn store(files: &[(&str, &str)]) -> MemoryStore {
@@ -17,7 +19,7 @@ fn store(files: &[(&str, &str)]) -> MemoryStore {
 
 fn index(name: &str, args: serde_json::Value, text: &str) -> Result<Arc<dyn Index>> {
     let store = store(&[("x", text)]);
-    let format = registry::find(ENTRIES, name, "format").unwrap().make(args.as_object().unwrap())?;
+    let format = RowFormat::new(layout_of(name, args.as_object().unwrap())?, IndexCache::Off);
     format.index(&store, &store.stat_one("x").unwrap())
 }
 
@@ -131,8 +133,7 @@ fn files_must_agree() {
     let store = store(&[("a", "{\"x\":1}\n"), ("b", "{\"x\":1.5}\n"), ("c", "{\"x\":\"t\"}\n"), ("d", "")]);
     let open = |names: &[&str]| {
         let shards: Vec<Shard> = names.iter().map(|name| store.stat_one(name).unwrap()).collect();
-        let format =
-            registry::find(ENTRIES, "jsonl", "format").unwrap().make(&serde_json::Map::new()).unwrap();
+        let format = RowFormat::new(layout("jsonl", json!({})), IndexCache::Off);
         format.indices(&store, &Shards::new(&shards).unwrap(), 4).map(|set| set.unwrap())
     };
     let set = open(&["a", "d", "b"]).unwrap();
@@ -158,15 +159,15 @@ fn rows_are_saved_and_used_again() {
     let format = RowFormat::new(layout("jsonl", json!({})), cache.clone());
     assert_eq!(format.index(&store, &shard).unwrap().rows(), 2);
     let kept = std::fs::read(folder.path().join("x.jsonl.infeed-rows")).unwrap();
-    let found = saved::load(&cache, &shard, "jsonl:").unwrap();
+    let found = saved::load(&cache, &store, &shard, "jsonl:").unwrap();
     assert_eq!((found.range(1), found.line_of(1)), (Some(8..17), Some(2)));
-    assert!(saved::load(&cache, &shard, "csv:").is_none());
-    assert!(saved::load(&cache, &Shard { modified: Some(1), ..shard.clone() }, "jsonl:").is_none());
+    assert!(saved::load(&cache, &store, &shard, "csv:").is_none());
+    assert!(saved::load(&cache, &store, &Shard { modified: Some(1), ..shard.clone() }, "jsonl:").is_none());
     for at in 0..kept.len() {
         let mut bad = kept.clone();
         bad[at] ^= 1;
         std::fs::write(folder.path().join("x.jsonl.infeed-rows"), &bad).unwrap();
-        assert!(saved::load(&cache, &shard, "jsonl:").is_none());
+        assert!(saved::load(&cache, &store, &shard, "jsonl:").is_none());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Members to rows: adjacent members with the same key are one sample.
 
-use super::{TarIndex, header::BLOCK, names, view::HUGE};
+use super::{TarIndex, view::HUGE};
+use crate::layout::tar::{header::BLOCK, names};
 use std::collections::HashMap;
 
 /// Collects members into a [`TarIndex`].

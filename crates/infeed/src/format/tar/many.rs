@@ -15,7 +15,7 @@ impl TarFormat {
     /// The rows of many shards, saved or found now, `threads` shards at a time.
     pub fn read_set(&self, store: &dyn Store, shards: &Shards, threads: usize) -> Result<TarSet> {
         let many = shards.len() >= MANY;
-        let saved = if many { self.cache.load_set(shards) } else { None };
+        let saved = if many { self.cache.load_set(store, shards) } else { None };
         let saved = match saved {
             Some(saved) if saved.is_whole(shards) => return Ok(saved.set),
             other => other.unwrap_or_default(),
@@ -40,7 +40,7 @@ impl TarFormat {
         let set = all.finish();
         // Damaged tars are not kept, so a run that found nothing else has nothing to add to the file.
         if many && (sound > 0 || !saved.own) && start.elapsed() >= self.cache.patience() {
-            self.cache.save_set(shards, &set);
+            self.cache.save_set(store, shards, &set);
         }
         Ok(set)
     }

@@ -16,11 +16,8 @@
 //! offset, or, with [`TarFormat::lenient`], a note in [`TarIndex::damage`].
 
 mod build;
-pub(crate) mod header;
 mod index;
 mod many;
-pub(crate) mod names;
-pub(crate) mod pax;
 mod saved;
 mod scan;
 mod set;
@@ -32,7 +29,12 @@ pub use saved::IndexCache;
 pub(in crate::format) use saved::file::hash;
 pub use set::TarSet;
 
-use infeed_core::{Args, Entry, Format, Index, Indices, Param, Result, Shard, Shards, Store};
+use super::{folder::is_image, paths::Inputs, shared, source::open_shards};
+use crate::stream::TarStream;
+use infeed_core::{
+    Can, Error, Format, FormatEntry, Guess, Index, Indices, Magic, OpenRequest, Opened, Packing, Param,
+    Result, Shard, Shards, Store, Sure,
+};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -55,13 +57,13 @@ impl TarFormat {
 
     /// The index of a shard; one that took at least `patience` to make is saved.
     fn find_rows(&self, store: &dyn Store, shard: &Shard, patience: Duration) -> Result<TarIndex> {
-        if let Some(index) = self.cache.load(shard) {
+        if let Some(index) = self.cache.load(store, shard) {
             return Ok(index);
         }
         let start = Instant::now();
         let index = scan::scan(store, shard, self.lenient)?;
         if start.elapsed() >= patience {
-            self.cache.save(shard, &index);
+            self.cache.save(store, shard, &index);
         }
         Ok(index)
     }
@@ -87,34 +89,54 @@ impl Format for TarFormat {
 }
 
 /// The table row of this format.
-pub(super) const ENTRY: Entry<dyn Format> = Entry {
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tar",
     about: "WebDataset tars: members that share a name up to the first dot are one sample",
+    details: "The fields of a sample are the extensions of its members. Compressed tars are read from front to back.",
     params: &[
         Param {
             name: "lenient",
             python: "bool",
             default: Some("false"),
-            about: "step over damaged parts of a tar",
+            about: "step over damaged parts of a tar instead of refusing it",
         },
         Param {
             name: "index",
-            python: "str",
+            python: "str | os.PathLike[str]",
             default: Some("\"auto\""),
-            about: "where indices are kept: auto, off, beside (the shard), or a folder",
+            about: "where the index of members is kept between runs: auto (the user's cache folder, if making it took long), \
+                    off, beside (the shard), or a folder",
         },
     ],
-    build: |args: &Args| {
-        let cache = match args.text("index")? {
-            "" => return Err(args.error("index", "must be auto, off, beside or a folder")),
-            "auto" => IndexCache::Auto,
-            "off" => IndexCache::Off,
-            "beside" => IndexCache::Beside,
-            folder => IndexCache::Folder(folder.into()),
-        };
-        Ok(Box::new(TarFormat { lenient: args.flag("lenient")?, cache }))
-    },
+    endings: &[".tar", ".tgz", ".tzst", ".tbz", ".tbz2", ".txz"],
+    magic: &[Magic { at: 257, bytes: b"ustar" }],
+    can: Can { stream: true, write: true, ..Can::ROWS },
+    recognise: None,
+    recognise_folder: Some(|folder| {
+        let tars = folder.files.iter().filter(|name| ENTRY.has_ending(Packing::bare(name))).count();
+        let images = folder.files.iter().filter(|name| is_image(name)).count();
+        // Pictures beside more pictures in tars are previews; a tar beside more pictures is a copy of them.
+        let sure = if tars >= images { Sure::Certain } else { Sure::Weak };
+        Ok((tars > 0).then(|| Guess { count: tars, ..Guess::new(sure) }))
+    }),
+    open,
 };
+
+fn open(request: &OpenRequest<'_>) -> Result<Opened> {
+    let args = request.args()?;
+    let lenient = args.flag("lenient")?;
+    match Inputs::find(request)? {
+        Inputs::Stream(_) if lenient => Err(Error::argument(
+            "a stream cannot step over damage: lenient needs tars that are not compressed",
+        )),
+        Inputs::Stream(openings) => {
+            Ok(Opened::Stream(Arc::new(TarStream::open_in(Arc::clone(request.store), openings)?)))
+        }
+        Inputs::Files(names) => {
+            open_shards(request, &TarFormat { lenient, cache: shared::cache(&args)? }, &names)
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

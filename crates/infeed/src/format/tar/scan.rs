@@ -1,11 +1,9 @@
 //! One pass over the headers of a tar.
 
-use super::{
-    TarIndex,
-    build::Builder,
+use super::{TarIndex, build::Builder, window::Window};
+use crate::layout::tar::{
     header::{self, BLOCK, Kind},
     pax::Overrides,
-    window::Window,
 };
 use infeed_core::{Error, Result, Shard, Store};
 

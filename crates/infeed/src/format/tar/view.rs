@@ -1,7 +1,7 @@
 //! Lookups in the rows of one tar, wherever its arrays lie: in a [`TarIndex`](super::TarIndex) of its own or side by
 //! side with those of other tars in a [`TarSet`](super::TarSet).
 
-use super::header::BLOCK;
+use crate::layout::tar::header::BLOCK;
 use infeed_core::{Bytes, Error, FieldSpec, Index, Record, Result, Value};
 use std::{ops::Range, sync::Arc};
 

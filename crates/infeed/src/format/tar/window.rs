@@ -4,7 +4,7 @@
 //! next, and one large read is quicker than a thousand small ones; when they are large, reading them only to skip
 //! them is a waste. The window decides by how far apart small reads would be.
 
-use super::header::BLOCK;
+use crate::layout::tar::header::BLOCK;
 use bytes::Bytes;
 use infeed_core::{Result, Shard, Store, StoreExt};
 
@@ -55,7 +55,9 @@ impl<'a> Window<'a> {
     pub(super) fn next_header(&mut self, mut offset: u64) -> Result<Option<u64>> {
         while offset + BLOCK <= self.shard.size {
             let block = self.at(offset, BLOCK)?;
-            if !super::header::is_zero(block) && super::header::checksum_holds(block) {
+            if !crate::layout::tar::header::is_zero(block)
+                && crate::layout::tar::header::checksum_holds(block)
+            {
                 return Ok(Some(offset));
             }
             offset += BLOCK;

@@ -1,10 +1,11 @@
 //! Plain text by line, paragraph or file. Field: `text`.
 
-use super::{
-    rows::{Codec, Head, Layout, Row, RowFormat, Schema, Sketch, numbered},
-    shared,
+use super::{rows, shared};
+use crate::layout::rows::{FirstRows, Row, RowCodec, RowLayout, RowSchema, Sketch, numbered};
+use infeed_core::{
+    Args, Can, FieldSpec, FolderLook, FormatEntry, Packing, Param, Record, Result, Sure, Value,
+    format::Fields, opening,
 };
-use infeed_core::{Args, Entry, FieldSpec, Format, Param, Record, Result, Value, format::Fields};
 use infeed_records::{
     Guess,
     split::{Lines, Paragraphs, Split, Whole},
@@ -27,16 +28,27 @@ struct Text {
 }
 
 /// The table row of this format.
-pub(super) const ENTRY: Entry<dyn Format> = Entry {
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "text",
     about: "plain text by line, paragraph or file",
+    details: "Field: `text`. With by=\"line\" blank lines are rows, too; a paragraph is the lines between two blank lines.",
     params: PARAMS,
-    build: |args| Ok(Box::new(RowFormat::new(Arc::new(make(args)?), shared::cache(args)?))),
+    endings: &[".txt", ".text"],
+    magic: &[],
+    can: Can { stream: true, ..Can::ROWS },
+    recognise: None,
+    recognise_folder: Some(recognise_folder),
+    open: |request| {
+        let args = request.args()?;
+        rows::open(request, Arc::new(make(&args)?), shared::cache(&args)?)
+    },
 };
 
-/// The same for streams.
-pub(super) const LAYOUT: Entry<dyn Layout> =
-    Entry { name: "text", about: ENTRY.about, params: PARAMS, build: |args| Ok(Box::new(make(args)?)) };
+/// Texts beside other data tell about it: they count only when there is nothing else.
+fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
+    let count = folder.files.iter().filter(|name| ENTRY.has_ending(Packing::bare(name))).count();
+    Ok((count > 0).then(|| opening::Guess { count, ..opening::Guess::new(Sure::Barely) }))
+}
 
 const PARAMS: &[Param] = &[
     Param {
@@ -55,7 +67,7 @@ const PARAMS: &[Param] = &[
     shared::MAX_ROW,
 ];
 
-fn make(args: &Args) -> Result<Text> {
+pub(super) fn make(args: &Args) -> Result<Text> {
     let by = match args.text("by")? {
         "line" => By::Line,
         "paragraph" => By::Paragraph,
@@ -71,7 +83,7 @@ fn make(args: &Args) -> Result<Text> {
     Ok(Text { by, invalid, largest: args.int("max_row", 1)? as u64 })
 }
 
-impl Layout for Text {
+impl RowLayout for Text {
     fn name(&self) -> &'static str {
         "text"
     }
@@ -104,26 +116,26 @@ impl Layout for Text {
         0
     }
 
-    fn sketch(&self, _: &Head) -> Result<Sketch> {
+    fn sketch(&self, _: &FirstRows) -> Result<Sketch> {
         Ok(vec![("text".into(), Guess::Text)])
     }
 
-    fn schema(&self, _: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn Schema>> {
+    fn schema(&self, _: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Schema for Text {
+impl RowSchema for Text {
     fn fields(&self) -> Fields {
         vec![("text".into(), FieldSpec::text())]
     }
 
-    fn codec(&self, _: &[u8]) -> Result<Arc<dyn Codec>> {
+    fn codec(&self, _: &[u8]) -> Result<Arc<dyn RowCodec>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Codec for Text {
+impl RowCodec for Text {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
         for row in rows {
             let bytes = if row.number == 0 { unmarked(&row.bytes) } else { &row.bytes };

@@ -1,6 +1,6 @@
 //! Where records lie: from an index file, or from one head to the next.
 
-use crate::format::rows::Found;
+use crate::layout::rows::RowPlaces;
 use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
 use infeed_records::tfrecord::{HEAD, TAIL, index, length};
 
@@ -10,10 +10,10 @@ const LARGE: u64 = 256 << 10;
 const FAR: u64 = 12 << 10;
 
 /// The records of a file.
-pub(super) fn find(store: &dyn Store, shard: &Shard, beside: bool, largest: u64) -> Result<Found> {
+pub(super) fn find(store: &dyn Store, shard: &Shard, beside: bool, largest: u64) -> Result<RowPlaces> {
     let lens = if beside { saved(store, shard) } else { None };
     let lens = lens.map_or_else(|| scan(store, shard, largest), Ok)?;
-    let mut found = Found::new(0, false);
+    let mut found = RowPlaces::new(0, false);
     for len in lens {
         found.push(len, 0)?;
     }

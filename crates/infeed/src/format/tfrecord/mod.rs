@@ -2,13 +2,11 @@
 
 mod find;
 
-use super::{
-    rows::{Codec, Found, Head, Layout, Row, RowFormat, Schema, Sketch},
-    shared,
-    tar::IndexCache,
-};
+use super::{rows, shared, tar::IndexCache};
+use crate::layout::rows::{FirstRows, Row, RowCodec, RowLayout, RowPlaces, RowSchema, Sketch};
 use infeed_core::{
-    Args, Entry, Error, FieldSpec, Format, Param, Record, Result, Shard, Store, Value, format::Fields,
+    Args, Can, Error, FieldSpec, FileLook, FormatEntry, Param, Record, Result, Shard, Store, Sure, Value,
+    format::Fields, opening,
 };
 use infeed_records::{
     Guess,
@@ -43,20 +41,33 @@ struct TfRecord {
 }
 
 /// The table row of this format.
-pub(super) const ENTRY: Entry<dyn Format> = Entry {
+pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tfrecord",
     about: "TFRecord files, with the tf.train.Example in their records",
+    details: "Field: `record`, the bytes of a record, or the features of the tf.train.Example in it. One number is a scalar, several are an \
+              array. The checksums of lengths are always compared.",
     params: PARAMS,
-    build: |args| {
-        let layout = make(args)?;
+    endings: &[".tfrecord", ".tfrecords"],
+    magic: &[],
+    can: Can { stream: true, ..Can::ROWS },
+    recognise: Some(recognise),
+    recognise_folder: None,
+    open: |request| {
+        let layout = make(&request.args()?)?;
         let cache = if layout.index { IndexCache::Auto } else { IndexCache::Off };
-        Ok(Box::new(RowFormat::new(Arc::new(layout), cache)))
+        rows::open(request, Arc::new(layout), cache)
     },
 };
 
-/// The same for streams.
-pub(super) const LAYOUT: Entry<dyn Layout> =
-    Entry { name: "tfrecord", about: ENTRY.about, params: PARAMS, build: |args| Ok(Box::new(make(args)?)) };
+/// The checksum of the first length tells a record from anything else.
+fn recognise(file: &FileLook<'_>) -> Option<opening::Guess> {
+    match (ENTRY.has_ending(file.name), tfrecord::length(file.head).is_some()) {
+        (true, true) => Some(opening::Guess::new(Sure::Certain)),
+        (true, false) => Some(opening::Guess::new(Sure::Name)),
+        (false, true) => Some(opening::Guess::new(Sure::Head)),
+        (false, false) => None,
+    }
+}
 
 const PARAMS: &[Param] = &[
     Param {
@@ -81,7 +92,7 @@ const PARAMS: &[Param] = &[
     shared::MAX_ROW,
 ];
 
-fn make(args: &Args) -> Result<TfRecord> {
+pub(super) fn make(args: &Args) -> Result<TfRecord> {
     let wanted = match args.pairs("features")? {
         Some(pairs) => {
             let one = |(name, text): (String, String)| {
@@ -102,7 +113,7 @@ fn make(args: &Args) -> Result<TfRecord> {
     Ok(TfRecord { wanted, check: args.flag("check")?, index, largest: args.int("max_row", 1)? as u64 })
 }
 
-impl Layout for TfRecord {
+impl RowLayout for TfRecord {
     fn name(&self) -> &'static str {
         "tfrecord"
     }
@@ -123,7 +134,7 @@ impl Layout for TfRecord {
         String::new()
     }
 
-    fn find(&self, store: &dyn Store, shard: &Shard) -> Result<Option<Found>> {
+    fn find(&self, store: &dyn Store, shard: &Shard) -> Result<Option<RowPlaces>> {
         find::find(store, shard, self.index, self.largest).map(Some)
     }
 
@@ -136,7 +147,7 @@ impl Layout for TfRecord {
         if matches!(self.wanted, Wanted::Auto) { LOOK } else { 0 }
     }
 
-    fn sketch(&self, head: &Head) -> Result<Sketch> {
+    fn sketch(&self, head: &FirstRows) -> Result<Sketch> {
         let mut sketch: Vec<(Arc<str>, Option<Guess>)> = vec![];
         if !matches!(self.wanted, Wanted::Auto) {
             return Ok(vec![]);
@@ -157,7 +168,7 @@ impl Layout for TfRecord {
         Ok(sketch.into_iter().filter_map(|(name, guess)| Some((name, guess?))).collect())
     }
 
-    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn Schema>> {
+    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>> {
         let features = match &self.wanted {
             Wanted::Raw => None,
             Wanted::Given(features) => Some(Arc::clone(features)),
@@ -188,7 +199,7 @@ struct Examples {
     check: bool,
 }
 
-impl Schema for Examples {
+impl RowSchema for Examples {
     fn fields(&self) -> Fields {
         match &self.features {
             None => vec![(RECORD.into(), FieldSpec::encoded())],
@@ -196,12 +207,12 @@ impl Schema for Examples {
         }
     }
 
-    fn codec(&self, _: &[u8]) -> Result<Arc<dyn Codec>> {
+    fn codec(&self, _: &[u8]) -> Result<Arc<dyn RowCodec>> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-impl Codec for Examples {
+impl RowCodec for Examples {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
         let kinds: Vec<Option<&Kind>> = fields
             .iter()

@@ -1,4 +1,4 @@
-//! Hints to the kernel. The only `unsafe` of the store stage.
+//! Hints to the kernel.
 
 use std::fs::File;
 
@@ -18,3 +18,16 @@ pub(super) fn will_need(file: &File, offset: u64, len: u64) {
 /// Other systems read when they are asked.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn will_need(_file: &File, _offset: u64, _len: u64) {}
+
+/// Says that a file will be read from front to back, so that the kernel reads further ahead.
+#[cfg(target_os = "linux")]
+pub(super) fn sequential(file: &File) {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call touches no memory of ours. Its
+    // result is ignored because a refused hint changes nothing.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
+}
+
+/// Other systems find out by themselves.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn sequential(_file: &File) {}

@@ -3,19 +3,21 @@
 mod advise;
 mod handles;
 mod look;
+mod map;
 mod missing;
 mod walk;
 
 use super::pool::Pool;
+use crate::store::StoreEntry;
 use bytes::Bytes;
 use handles::Handles;
-use infeed_core::{Error, Result, Shard, Store};
+use infeed_core::{Error, Found, Result, Shard, Store};
 use std::{
     fs::{File, Metadata},
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read},
     ops::Range,
     os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -27,6 +29,14 @@ pub(crate) use missing::missing;
 const SMALL: u64 = 16 << 20;
 /// Bytes of unused buffers that a store made by [`LocalStore::new`] keeps.
 const KEPT: usize = 64 << 20;
+
+/// The table row of this store.
+pub(super) const ENTRY: StoreEntry = StoreEntry {
+    name: "local",
+    about: "files of this machine and of what is mounted on it: `PATH`, `file:PATH`, `file:///PATH`",
+    scheme: "file",
+    open: || Ok(Arc::new(LocalStore::new())),
+};
 
 /// Reads files by `pread`, which needs no lock between threads, into buffers of a [`Pool`].
 #[derive(Debug)]
@@ -44,14 +54,6 @@ impl LocalStore {
     /// A store that takes its buffers from `pool`.
     pub fn with_pool(pool: Arc<Pool>) -> Self {
         LocalStore { handles: Handles::new(), pool }
-    }
-
-    /// The names of all files below a folder, sorted, with each sub-folder as a name that ends in `/`.
-    ///
-    /// Unlike [`Store::list`] it does not ask for sizes: on a network file system that is one request per file, and
-    /// for a million images the difference between seconds and minutes.
-    pub fn names(&self, folder: &str) -> Result<Vec<String>> {
-        walk::walk(folder)
     }
 
     /// The open file of a shard, and whether it was worth keeping open.
@@ -90,6 +92,37 @@ impl Store for LocalStore {
         ranges.iter().map(|range| read(&file, shard, range, &self.pool)).collect()
     }
 
+    fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
+        let file = open(shard)?;
+        map::map(&file, shard.size).map(Some).map_err(|e| failed("map", &shard.name, e))
+    }
+
+    fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {
+        let mut file = open(shard)?;
+        if from > 0 {
+            io::Seek::seek(&mut file, io::SeekFrom::Start(from))
+                .map_err(|e| failed("read", &shard.name, e))?;
+        }
+        advise::sequential(&file);
+        Ok(Some(Box::new(file)))
+    }
+
+    /// Unlike [`Store::list`] it does not ask for sizes: on a network file system that is one request per file, and
+    /// for a million images the difference between seconds and minutes.
+    fn names(&self, folder: &str) -> Result<Vec<String>> {
+        walk::walk(folder)
+    }
+
+    fn find(&self, path: &str) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        super::paths::find_local(path, &mut found)?;
+        Ok(found)
+    }
+
+    fn local_path(&self, name: &str) -> Option<PathBuf> {
+        Some(PathBuf::from(name))
+    }
+
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         // A hint: whatever goes wrong here goes wrong again, and is reported, when the bytes are read.
         if let Ok(file) = self.open(shard, ranges) {
@@ -119,8 +152,9 @@ fn modified(data: &Metadata) -> Option<u64> {
 /// nothing had happened.
 fn open(shard: &Shard) -> Result<File> {
     let file = File::open(&*shard.name).map_err(|e| failed("open", &shard.name, e))?;
-    let size = file.metadata().map_err(|e| failed("look at", &shard.name, e))?.len();
-    if size == shard.size { Ok(file) } else { Err(changed(shard, &(0..shard.size), size)) }
+    let data = file.metadata().map_err(|e| failed("look at", &shard.name, e))?;
+    let same = data.len() == shard.size && (shard.modified.is_none() || shard.modified == modified(&data));
+    if same { Ok(file) } else { Err(changed(shard, &(0..shard.size), data.len())) }
 }
 
 fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Result<Bytes> {

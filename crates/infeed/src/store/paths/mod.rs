@@ -7,49 +7,33 @@
 //! | `train-*.tar`, `**/*.tar`, `[ab]?.tar` | files that match, sorted |
 //! | `images/` | a folder; what is in it decides what it is |
 //! | `a.tar::b.tar` | several, in this order |
-//! | `file:x.tar`, `file:///data/x.tar`, `~/x.tar` | spelled otherwise |
+//! | `file:x.tar`, `file:///data/x.tar`, `~/x.tar` | other spellings of a local path |
+//! | `mem:x.tar` | an object of another store of the table; patterns work there, too |
 //!
 //! A form that names an existing file is that file, whatever special characters it has.
 
 mod braces;
+mod listed;
 
-use super::local::{look_all, missing};
-use infeed_core::{Error, Result};
+use super::{
+    Stores,
+    local::{look_all, missing},
+};
+use infeed_core::{Error, Found, Result, Store};
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 pub use braces::braces;
-
-/// What a form stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// A file that exists.
-    File(String),
-    /// A folder that exists, without a `/` at its end unless it is the root.
-    Folder(String),
-}
-
-impl Found {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        let (Found::File(name) | Found::Folder(name)) = self;
-        name
-    }
-}
+pub(super) use listed::find_listed;
 
 /// The files and folders that these forms stand for, in the order in which they were written.
 pub fn find<S: AsRef<str>>(forms: &[S]) -> Result<Vec<Found>> {
+    let stores = Stores::new();
     let mut found = Vec::new();
     for form in forms {
-        let form = form.as_ref();
-        if form.is_empty() {
-            return Err(Error::argument("a path is empty"));
-        }
-        for part in form.split("::").filter(|part| !part.is_empty()) {
-            one(part, &mut found)?;
-        }
+        found.extend(stores.find(form.as_ref())?);
     }
     if found.is_empty() {
         return Err(Error::argument("there is no path to read"));
@@ -57,8 +41,8 @@ pub fn find<S: AsRef<str>>(forms: &[S]) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Adds what one form, free of `::`, stands for.
-fn one(form: &str, found: &mut Vec<Found>) -> Result<()> {
+/// Adds what one form, free of `::`, stands for on this machine.
+pub(super) fn find_local(form: &str, found: &mut Vec<Found>) -> Result<()> {
     let path = home(local(form)?)?;
     if Path::new(&path).exists() {
         found.push(existing(path)?);
@@ -76,7 +60,7 @@ fn one(form: &str, found: &mut Vec<Found>) -> Result<()> {
     Ok(())
 }
 
-/// The path of a form that may be a URL.
+/// The path of a form that may be a `file:` URL.
 fn local(form: &str) -> Result<&str> {
     if let Some(rest) = form.strip_prefix("file:") {
         // `file:///x` and `file://localhost/x` name a host, `file:x` does not.
@@ -90,18 +74,7 @@ fn local(form: &str) -> Result<&str> {
             },
         };
     }
-    let scheme =
-        form.split_once("://").map(|(scheme, _)| scheme).or(form.starts_with("pipe:").then_some("pipe"));
-    match scheme {
-        Some(name)
-            if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) =>
-        {
-            Err(Error::argument(format!(
-                "`{form}`: {name} is not supported yet; copy or mount the data and give a local path"
-            )))
-        }
-        _ => Ok(form),
-    }
+    Ok(form)
 }
 
 /// Puts the home folder in place of a leading `~`.

@@ -1,7 +1,7 @@
 //! One step of each decompressor.
 
-use super::Packing;
 use flate2::FlushDecompress;
+use infeed_core::Packing;
 use liblzma::stream::Action;
 use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 

@@ -3,8 +3,9 @@
 //! That reader takes the end of its input between two blocks for the end of the frame. A frame that is cut off there
 //! would end quietly, so this one looks whether more was asked for than there was.
 
-use super::{Packing, another, cut_off, damaged};
+use super::{another, cut_off, damaged};
 use crate::stream::input::Input;
+use infeed_core::Packing;
 use lz4_flex::frame::FrameDecoder;
 use std::{
     io::{self, ErrorKind, Read},

@@ -9,71 +9,23 @@ mod engine;
 mod lz4;
 
 use super::input::Input;
-use crate::format::tar::header;
+use crate::layout::tar::header;
 use engine::Engine;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Packing, Result};
 use std::{
     io::{self, Read},
     sync::Arc,
 };
 
-/// A kind of compression.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
-    Gzip,
-    Zstd,
-    Bzip2,
-    Xz,
-    Lz4,
+/// The compression of data that starts like this, unless it is `plain`.
+fn packing(start: &[u8], plain: impl Fn(&[u8]) -> bool) -> Option<Packing> {
+    if plain(start) { None } else { Packing::of_head(start) }
 }
 
-impl Packing {
-    pub(super) const ALL: [Packing; 5] =
-        [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz, Packing::Lz4];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Packing::Gzip => "gzip",
-            Packing::Zstd => "zstd",
-            Packing::Bzip2 => "bzip2",
-            Packing::Xz => "xz",
-            Packing::Lz4 => "lz4",
-        }
-    }
-
-    /// What the names of such files end with.
-    pub(super) fn suffixes(self) -> &'static [&'static str] {
-        match self {
-            Packing::Gzip => &[".gz", ".tgz"],
-            Packing::Zstd => &[".zst", ".zstd", ".tzst"],
-            Packing::Bzip2 => &[".bz2", ".tbz", ".tbz2"],
-            Packing::Xz => &[".xz", ".txz"],
-            Packing::Lz4 => &[".lz4"],
-        }
-    }
-
-    fn starts(self, bytes: &[u8]) -> bool {
-        match self {
-            Packing::Gzip => bytes.starts_with(b"\x1f\x8b"),
-            // A skippable frame, which parallel compressors put first, says the same as a real one.
-            Packing::Zstd => {
-                bytes.starts_with(b"\x28\xb5\x2f\xfd") || matches!(bytes, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
-            }
-            Packing::Bzip2 => matches!(bytes, [b'B', b'Z', b'h', b'1'..=b'9', ..]),
-            Packing::Xz => bytes.starts_with(b"\xfd7zXZ\0"),
-            Packing::Lz4 => bytes.starts_with(b"\x04\x22\x4d\x18"),
-        }
-    }
-
-    /// The compression of data that starts like this; nothing for a tar as it is.
-    #[cfg(test)]
-    pub(super) fn of(start: &[u8]) -> Option<Packing> {
-        Packing::unless(start, is_tar)
-    }
-
-    fn unless(start: &[u8], plain: impl Fn(&[u8]) -> bool) -> Option<Packing> {
-        if plain(start) { None } else { Packing::ALL.into_iter().find(|packing| packing.starts(start)) }
-    }
+/// The compression of data that starts like this; nothing for a tar as it is.
+#[cfg(test)]
+pub(super) fn packing_of(start: &[u8]) -> Option<Packing> {
+    packing(start, is_tar)
 }
 
 /// A member may be called `BZh1`, but then the block around it has a tar's checksum.
@@ -96,9 +48,8 @@ pub(super) fn unpack_unless(
     plain: impl Fn(&[u8]) -> bool,
 ) -> Result<Reading> {
     let start = input.peek(header::BLOCK as usize).map_err(|e| lift(shard, e))?;
-    let Some(packing) = Packing::unless(start, plain) else {
-        let compressed = |p: &Packing| p.suffixes().iter().any(|suffix| shard.ends_with(suffix));
-        return match Packing::ALL.iter().find(|p| compressed(p)) {
+    let Some(packing) = packing(start, plain) else {
+        return match Packing::of_name(shard) {
             // An empty tar has no rows; an empty compressed file was never written to its end.
             Some(packing) if start.is_empty() => {
                 Err(fault(shard, 0, format!("there is no {} data: the file is empty", packing.name())))

@@ -1,19 +1,17 @@
 //! A part cut into blocks of whole rows.
 
-use super::Looked;
 use crate::{
-    format::rows::{Codec, Layout, Row, START, Schema, said},
+    layout::rows::{Row, RowCodec, RowLayout, RowSchema, START, said},
     store::Pool,
     stream::{
         compress::{self, lift},
-        input::{Input, Stop},
-        part::Opening,
+        input::Input,
+        parts::{Cut, Keep},
     },
 };
 use infeed_core::{Bytes, Error, Result};
 use infeed_records::split::{End, Split};
 use std::{
-    collections::VecDeque,
     fmt,
     io::{ErrorKind, Read},
     sync::{Arc, OnceLock},
@@ -27,12 +25,12 @@ const BLOCK: usize = 1 << 20;
 pub(super) struct Origin {
     pub(super) name: Arc<str>,
     titles: Bytes,
-    codec: OnceLock<Result<Arc<dyn Codec>>>,
+    codec: OnceLock<Result<Arc<dyn RowCodec>>>,
 }
 
 impl Origin {
     /// What makes records of its rows.
-    pub(super) fn codec(&self, schema: &dyn Schema) -> Result<&dyn Codec> {
+    pub(super) fn codec(&self, schema: &dyn RowSchema) -> Result<&dyn RowCodec> {
         match self.codec.get_or_init(|| schema.codec(&self.titles)) {
             Ok(codec) => Ok(&**codec),
             Err(error) => Err(Error::plan("read", format!("shard `{}`: {error}", self.name))),
@@ -42,7 +40,7 @@ impl Origin {
 
 /// Some rows of a part, one after the other.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(in crate::stream) struct Block {
     pub(super) origin: Arc<Origin>,
     bytes: Bytes,
     ends: Vec<End>,
@@ -66,6 +64,11 @@ impl Block {
         self.bytes.len() as u64
     }
 
+    /// The titles of columns at the front of its part.
+    pub(super) fn titles(&self) -> Bytes {
+        self.origin.titles.clone()
+    }
+
     /// The rows from this one on.
     pub(super) fn rows(&self, from: usize) -> Vec<Row> {
         let (mut start, mut line) = (self.start, self.line);
@@ -82,12 +85,11 @@ impl Block {
 }
 
 /// A part that is read block by block.
-pub(super) struct Blocks {
-    layout: Arc<dyn Layout>,
+pub(in crate::stream) struct Blocks {
+    layout: Arc<dyn RowLayout>,
     read: Box<dyn Read + Send>,
     split: Option<Box<dyn Split>>,
     pool: Arc<Pool>,
-    stop: Stop,
     origin: Arc<Origin>,
     /// What is left of the last block.
     held: Vec<u8>,
@@ -108,32 +110,26 @@ impl fmt::Debug for Blocks {
     }
 }
 
-impl Blocks {
-    pub(super) fn open(
-        layout: &Arc<dyn Layout>,
-        opening: &Opening,
-        name: &Arc<str>,
-        pool: &Arc<Pool>,
-    ) -> Result<Self> {
-        Self::with(layout, opening, name, pool, &Stop::default())
-    }
+/// Cuts a part into blocks of rows.
+#[derive(Debug)]
+pub(in crate::stream) struct BlockCut {
+    pub(super) layout: Arc<dyn RowLayout>,
+    pub(super) pool: Arc<Pool>,
+}
 
-    pub(super) fn with(
-        layout: &Arc<dyn Layout>,
-        opening: &Opening,
-        name: &Arc<str>,
-        pool: &Arc<Pool>,
-        stop: &Stop,
-    ) -> Result<Self> {
-        let input = Input::new(opening.bytes(stop)?, stop.clone());
-        let (read, _) = compress::unpack_unless(name, input, |start| layout.is_plain(start))?;
+impl Cut for BlockCut {
+    type Item = Block;
+    type Reader = Blocks;
+
+    fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Blocks> {
+        let layout = &self.layout;
+        let (read, _) = compress::unpack_unless(name, bytes, |start| layout.is_plain(start))?;
         let origin = Origin { name: Arc::clone(name), titles: Bytes::new(), codec: OnceLock::new() };
         Ok(Blocks {
             layout: Arc::clone(layout),
             read,
             split: None,
-            pool: Arc::clone(pool),
-            stop: stop.clone(),
+            pool: Arc::clone(&self.pool),
             origin: Arc::new(origin),
             held: vec![],
             titles: layout.titled(),
@@ -144,6 +140,12 @@ impl Blocks {
         })
     }
 
+    fn next(reader: &mut Blocks, _: Keep) -> Result<Option<Block>> {
+        reader.next()
+    }
+}
+
+impl Blocks {
     fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
@@ -223,41 +225,5 @@ impl Blocks {
             "it has more than {} bytes; max_row=... allows longer ones",
             self.layout.largest()
         ))
-    }
-}
-
-/// A part that has been opened. Blocks that were looked at come first.
-#[derive(Debug)]
-pub(super) struct Begun {
-    looked_at: VecDeque<Block>,
-    blocks: Blocks,
-}
-
-impl Begun {
-    pub(super) fn new(blocks: Blocks) -> Self {
-        Begun { looked_at: VecDeque::new(), blocks }
-    }
-
-    pub(super) fn stop(&self) -> &Stop {
-        &self.blocks.stop
-    }
-
-    pub(super) fn next(&mut self) -> Result<Option<Block>> {
-        match self.looked_at.pop_front() {
-            Some(block) => Ok(Some(block)),
-            None => self.blocks.next(),
-        }
-    }
-
-    /// The first rows, up to a number and a size. They are not lost for a later reading.
-    pub(super) fn look(&mut self, most: usize, bytes: u64) -> Result<Looked> {
-        let (mut rows, mut size) = (vec![], 0);
-        while rows.len() < most && size < bytes {
-            let Some(block) = self.blocks.next()? else { break };
-            size += block.size();
-            rows.extend(block.rows(0).into_iter().take(most - rows.len()));
-            self.looked_at.push_back(block);
-        }
-        Ok(Looked { titles: self.blocks.origin.titles.clone(), rows })
     }
 }

@@ -1,15 +1,18 @@
 //! A stream of rows in motion.
 
 use super::{
-    Sequence,
-    blocks::Block,
+    blocks::{Block, BlockCut},
     queue::{Next, Queue, Records},
 };
 use crate::{
-    format::rows::Schema,
-    stream::{ahead::panicked, input::Stop},
+    layout::rows::RowSchema,
+    stream::{
+        ahead::panicked,
+        input::Stop,
+        parts::{Keep, Sequence},
+    },
 };
-use infeed_core::{Error, Flow, Passing, Result};
+use infeed_core::{Error, Flow, Result, StreamRow};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -23,7 +26,7 @@ const HELPERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct RowFlow {
     queue: Arc<Queue>,
-    schema: Arc<dyn Schema>,
+    schema: Arc<dyn RowSchema>,
     stops: Vec<Stop>,
     threads: Vec<JoinHandle<()>>,
     /// Fields that were asked for.
@@ -46,7 +49,7 @@ struct Current {
 }
 
 impl RowFlow {
-    pub(super) fn start(mut sequence: Sequence, schema: Arc<dyn Schema>) -> Result<Self> {
+    pub(super) fn start(mut sequence: Sequence<BlockCut>, schema: Arc<dyn RowSchema>) -> Result<Self> {
         let queue = Arc::new(Queue::default());
         let stops = sequence.stops();
         let mut flow = RowFlow {
@@ -61,14 +64,14 @@ impl RowFlow {
         };
         let ours = Arc::clone(&queue);
         flow.spawn("infeed-stream", move || {
-            while let Some(block) = sequence.next()? {
+            while let Some((_, block)) = sequence.next(Keep::Data)? {
                 if !ours.put(block) {
                     break;
                 }
             }
             Ok(true)
         })?;
-        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let cpus = infeed_core::parallel::cpus();
         for _ in 0..cpus.saturating_sub(1).clamp(1, HELPERS) {
             let (ours, schema) = (Arc::clone(&queue), Arc::clone(&schema));
             flow.spawn("infeed-rows", move || {
@@ -116,7 +119,7 @@ impl RowFlow {
         Ok(true)
     }
 
-    fn row(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+    fn row(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>> {
         if self.fields.as_deref() != Some(fields) {
             let fields: Arc<[Arc<str>]> = fields.into();
             self.queue.want(&fields);
@@ -142,7 +145,11 @@ impl RowFlow {
                     let record = made.pop().unwrap_or_else(lost);
                     let key = current.block.number(current.at).to_string();
                     current.at += 1;
-                    return Ok(Some(Passing { shard: Arc::clone(&current.block.origin.name), key, record }));
+                    return Ok(Some(StreamRow {
+                        shard: Arc::clone(&current.block.origin.name),
+                        key,
+                        record,
+                    }));
                 }
                 _ => {
                     if !self.advance(None)? {
@@ -190,7 +197,7 @@ impl RowFlow {
 }
 
 /// Takes the rows of a block apart.
-fn records(block: &Block, from: usize, schema: &dyn Schema, fields: &[Arc<str>]) -> Records {
+fn records(block: &Block, from: usize, schema: &dyn RowSchema, fields: &[Arc<str>]) -> Records {
     let rows = block.rows(from);
     let mut out = Vec::with_capacity(rows.len());
     match block.origin.codec(schema) {
@@ -201,7 +208,7 @@ fn records(block: &Block, from: usize, schema: &dyn Schema, fields: &[Arc<str>])
 }
 
 impl Flow for RowFlow {
-    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>> {
         self.guarded(|flow| flow.row(fields))
     }
 

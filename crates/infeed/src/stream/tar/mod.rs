@@ -6,11 +6,15 @@
 //! header is read with the next row.
 
 mod fields;
+mod stream;
 mod tape;
 
-use super::compress::Packing;
+pub(super) use stream::TarCut;
+pub use stream::TarStream;
+
+use super::parts::Keep;
 use crate::{
-    format::tar::{
+    layout::tar::{
         header::{self, BLOCK, Kind},
         names,
         pax::Overrides,
@@ -18,7 +22,7 @@ use crate::{
     store::Pool,
 };
 use fields::Fields;
-use infeed_core::{Bytes, Error, Result};
+use infeed_core::{Bytes, Error, Packing, Result};
 use std::{io::Read, sync::Arc};
 use tape::Tape;
 
@@ -28,16 +32,9 @@ const LONGEST: u64 = 1 << 20;
 const LARGEST: u64 = 2 << 30;
 const LARGEST_ROW: u64 = 4 << 30;
 
-/// Whether the data of fields is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
-    Data,
-    Names,
-}
-
 /// A row with all its fields.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct TarRow {
     pub(super) key: String,
     pub(super) fields: Vec<(Arc<str>, Bytes)>,
     /// Bytes of all fields.
@@ -45,7 +42,7 @@ pub(super) struct Row {
 }
 
 /// The rows of a tar.
-pub(super) struct Rows<R> {
+pub(super) struct TarRows<R> {
     tape: Tape<R>,
     /// How the tar was compressed: its offsets are then none of the file.
     packing: Option<Packing>,
@@ -75,7 +72,7 @@ struct Member {
 }
 
 /// What a look at the next header gives.
-enum Found {
+enum Look {
     Member(Member),
     /// Nothing that belongs to a row.
     Nothing,
@@ -101,9 +98,9 @@ impl From<String> for Halt {
     }
 }
 
-impl<R: Read> Rows<R> {
+impl<R: Read> TarRows<R> {
     pub(super) fn new(shard: &Arc<str>, read: R, packing: Option<Packing>, pool: &Arc<Pool>) -> Self {
-        Rows {
+        TarRows {
             tape: Tape::new(shard, read, pool),
             packing,
             name: Vec::new(),
@@ -118,12 +115,12 @@ impl<R: Read> Rows<R> {
     }
 
     /// The next row, or nothing after the last one. After an error there is nothing to be had any more.
-    pub(super) fn next(&mut self, keep: Keep) -> Result<Option<Row>> {
+    pub(super) fn next(&mut self, keep: Keep) -> Result<Option<TarRow>> {
         let mut member = match self.pending.take() {
             Some(member) => member,
             None => loop {
                 match self.find()? {
-                    Some(Found::Member(member)) => break member,
+                    Some(Look::Member(member)) => break member,
                     Some(_) => {}
                     None => return Ok(None),
                 }
@@ -131,7 +128,7 @@ impl<R: Read> Rows<R> {
         };
         let key = self.name[..member.key].to_vec();
         self.fields.start_row();
-        let mut row = Row { key: String::from_utf8_lossy(&key).into_owned(), fields: Vec::new(), size: 0 };
+        let mut row = TarRow { key: String::from_utf8_lossy(&key).into_owned(), fields: Vec::new(), size: 0 };
         loop {
             let field = self.fields.add(&key, &self.name[member.key + 1..]);
             let field = field.map_err(|what| self.fault(member.at, what))?;
@@ -143,20 +140,20 @@ impl<R: Read> Rows<R> {
             row.fields.push((field, data));
             member = loop {
                 match self.find()? {
-                    Some(Found::Member(next)) if self.name[..next.key] == key => break next,
-                    Some(Found::Member(next)) => {
+                    Some(Look::Member(next)) if self.name[..next.key] == key => break next,
+                    Some(Look::Member(next)) => {
                         self.pending = Some(next);
                         return Ok(Some(row));
                     }
-                    Some(Found::Nothing) => {}
-                    Some(Found::Close) | None => return Ok(Some(row)),
+                    Some(Look::Nothing) => {}
+                    Some(Look::Close) | None => return Ok(Some(row)),
                 }
             };
         }
     }
 
     /// Looks at the next header; nothing at the end of the data.
-    fn find(&mut self) -> Result<Option<Found>> {
+    fn find(&mut self) -> Result<Option<Look>> {
         if self.over {
             return Ok(None);
         }
@@ -180,7 +177,7 @@ impl<R: Read> Rows<R> {
         Ok(None)
     }
 
-    fn header(&mut self, at: u64) -> Result<Option<Found>, Halt> {
+    fn header(&mut self, at: u64) -> Result<Option<Look>, Halt> {
         let mut block = [0; BLOCK as usize];
         let got = self.tape.fill(&mut block)?;
         if got == 0 {
@@ -189,11 +186,11 @@ impl<R: Read> Rows<R> {
         if header::is_zero(&block[..got]) {
             self.zeros += 1;
             if self.zeros != 2 {
-                return Ok(Some(Found::Nothing));
+                return Ok(Some(Look::Nothing));
             }
             self.next.clear();
             self.announced = false;
-            return Ok(Some(Found::Close));
+            return Ok(Some(Look::Close));
         }
         if got < block.len() {
             return Err(
@@ -222,13 +219,13 @@ impl<R: Read> Rows<R> {
                 let parts = names::split(&self.name).filter(|_| !names::is_note(&self.name));
                 match parts.filter(|_| head.kind == Kind::File) {
                     Some((key, _)) => {
-                        return Ok(Some(Found::Member(Member { at, key: key.len(), size })));
+                        return Ok(Some(Look::Member(Member { at, key: key.len(), size })));
                     }
                     None => self.step_over(size)?,
                 }
             }
         }
-        Ok(Some(Found::Nothing))
+        Ok(Some(Look::Nothing))
     }
 
     /// Takes in a member that only speaks about others.

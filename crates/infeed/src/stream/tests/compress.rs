@@ -2,7 +2,7 @@ use super::*;
 use infeed_core::Error;
 
 fn named(packing: Packing) -> String {
-    format!("x.tar{}", packing.suffixes()[0])
+    format!("x.tar{}", packing.endings()[0])
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn compressed_tars_equal_plain_ones() {
     assert_eq!(wanted.len(), 40);
     for packing in Packing::ALL {
         let packed = pack(packing, &tar);
-        assert_eq!(Packing::of(&packed), Some(packing));
+        assert_eq!(crate::stream::compress::packing_of(&packed), Some(packing));
         let (rows, end) = rows_of(&named(packing), &packed);
         end.unwrap();
         assert!(rows == wanted, "{packing:?}");
@@ -111,7 +111,7 @@ fn what_is_damaged_says_so() {
 #[test]
 fn a_tar_that_looks_compressed_is_a_tar() {
     let tar = tar_of([("BZh9.x", &b"1"[..])]);
-    assert_eq!(Packing::of(&tar), None);
+    assert_eq!(crate::stream::compress::packing_of(&tar), None);
     assert_eq!(rows_of("x.tar", &tar).0[0].0, "BZh9");
 }
 

@@ -8,19 +8,20 @@ mod tar;
 mod wrapped;
 
 use super::{
-    compress::{Packing, unpack},
+    compress::unpack,
     input::{Input, Stop},
-    tar::{Keep, Row, Rows},
+    parts::Keep,
+    tar::{TarRow, TarRows},
     *,
 };
 use crate::store::Pool;
-use infeed_core::{Flow, Result, Stream, Value};
+use infeed_core::{Flow, Packing, Result, Stream, Value};
 use std::{io::Write, path::Path, sync::Arc};
 
 /// Key and fields, sorted by name.
 type Plain = (String, Vec<(String, Vec<u8>)>);
 
-fn plain(row: Row) -> Plain {
+fn plain(row: TarRow) -> Plain {
     let mut fields: Vec<_> = row.fields.into_iter().map(|(n, b)| (n.to_string(), b.to_vec())).collect();
     fields.sort();
     (row.key, fields)
@@ -34,7 +35,7 @@ fn rows_of(name: &str, bytes: &[u8]) -> (Vec<Plain>, Result<()>) {
         Ok(unpacked) => unpacked,
         Err(error) => return (Vec::new(), Err(error)),
     };
-    let mut rows = Rows::new(&shard, reader, packing, &Pool::new(1 << 20));
+    let mut rows = TarRows::new(&shard, reader, packing, &Pool::new(1 << 20));
     let mut found = Vec::new();
     loop {
         match rows.next(Keep::Data) {

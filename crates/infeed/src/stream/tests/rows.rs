@@ -1,8 +1,9 @@
 use crate::{
-    format::LAYOUTS,
+    format::layout_of,
+    store::Stores,
     stream::{Opening, RowStream},
 };
-use infeed_core::{Flow, Stream, Value, registry};
+use infeed_core::{Flow, Stream, Value};
 use std::{io::Write, sync::Arc};
 use tempfile::NamedTempFile;
 
@@ -13,9 +14,9 @@ fn file(text: &str) -> NamedTempFile {
 }
 
 fn open(format: &str, args: serde_json::Value, files: &[&NamedTempFile]) -> infeed_core::Result<RowStream> {
-    let layout = registry::find(LAYOUTS, format, "layout").unwrap().make(args.as_object().unwrap())?;
+    let layout = layout_of(format, args.as_object().unwrap())?;
     let parts = files.iter().map(|f| Opening::File(f.path().to_str().unwrap().to_owned())).collect();
-    RowStream::open(layout.into(), parts)
+    RowStream::open(Stores::shared(), layout, parts)
 }
 
 fn jsonl(rows: std::ops::Range<usize>) -> NamedTempFile {

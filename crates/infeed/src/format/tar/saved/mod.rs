@@ -11,7 +11,7 @@ mod set;
 mod sets;
 
 use super::TarIndex;
-use infeed_core::{Index, Shard};
+use infeed_core::{Index, Shard, Store};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -40,8 +40,8 @@ pub enum IndexCache {
 
 impl IndexCache {
     /// A saved index that fits the shard.
-    pub(super) fn load(&self, shard: &Shard) -> Option<TarIndex> {
-        if *self == IndexCache::Off || !on_disk(shard) {
+    pub(super) fn load(&self, store: &dyn Store, shard: &Shard) -> Option<TarIndex> {
+        if *self == IndexCache::Off || !on_disk(store, shard) {
             return None;
         }
         let places = [Some(beside(shard)), self.folder().and_then(|folder| inside(&folder, shard))];
@@ -52,9 +52,9 @@ impl IndexCache {
     }
 
     /// Keeps an index for the next run, where that is wanted and possible.
-    pub(super) fn save(&self, shard: &Shard, index: &TarIndex) {
+    pub(super) fn save(&self, store: &dyn Store, shard: &Shard, index: &TarIndex) {
         // The faults of a tar are to be told in every run, so an index without the damaged parts is not kept.
-        if !index.damage().is_empty() || !on_disk(shard) {
+        if !index.damage().is_empty() || !on_disk(store, shard) {
             return;
         }
         let place = match self {
@@ -70,11 +70,12 @@ impl IndexCache {
     /// What `read` makes of a file of this suffix that was saved for the shard, if anything.
     pub(in crate::format) fn load_file<T>(
         &self,
+        store: &dyn Store,
         shard: &Shard,
         suffix: &str,
         read: impl Fn(&[u8]) -> Option<T>,
     ) -> Option<T> {
-        if *self == IndexCache::Off || !on_disk(shard) {
+        if *self == IndexCache::Off || !on_disk(store, shard) {
             return None;
         }
         let places = [Some(beside(shard)), self.folder().and_then(|folder| inside(&folder, shard))];
@@ -83,8 +84,8 @@ impl IndexCache {
     }
 
     /// Saves a file of this suffix for the shard, where that is wanted and possible.
-    pub(in crate::format) fn save_file(&self, shard: &Shard, suffix: &str, bytes: &[u8]) {
-        if *self == IndexCache::Off || !on_disk(shard) {
+    pub(in crate::format) fn save_file(&self, store: &dyn Store, shard: &Shard, suffix: &str, bytes: &[u8]) {
+        if *self == IndexCache::Off || !on_disk(store, shard) {
             return;
         }
         let place = match self {
@@ -115,11 +116,11 @@ impl IndexCache {
     }
 }
 
-/// Whether the shard's name is that of a file here. Other stores have names too, and an index must not be written
-/// beside a file that happens to be called the same.
-fn on_disk(shard: &Shard) -> bool {
-    shard.modified.is_some()
-        && std::fs::metadata(&*shard.name).is_ok_and(|data| data.is_file() && data.len() == shard.size)
+/// Whether the shard is a file here. Only then do name, size and time say for certain, in another run too, that an index
+/// belongs to it.
+fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
+    let same = |path| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() == shard.size);
+    shard.modified.is_some() && store.local_path(&shard.name).is_some_and(same)
 }
 
 fn beside(shard: &Shard) -> PathBuf {

@@ -11,7 +11,7 @@ use super::{
     on_disk,
     set::{self, Saved},
 };
-use infeed_core::{Shard, Shards};
+use infeed_core::{Shard, Shards, Store};
 use std::{
     fs::File,
     path::{Path, PathBuf},
@@ -33,8 +33,8 @@ struct Place {
 
 impl IndexCache {
     /// What is saved of these tars. Either nothing, or something that helps.
-    pub(in super::super) fn load_set(&self, shards: &Shards) -> Option<Saved> {
-        if *self == IndexCache::Off || !all_on_disk(shards) {
+    pub(in super::super) fn load_set(&self, store: &dyn Store, shards: &Shards) -> Option<Saved> {
+        if *self == IndexCache::Off || !all_on_disk(store, shards) {
             return None;
         }
         let places: Vec<Place> =
@@ -49,13 +49,13 @@ impl IndexCache {
     }
 
     /// Keeps the indices of these tars for the next run, where that is wanted and possible.
-    pub(in super::super) fn save_set(&self, shards: &Shards, set: &TarSet) {
+    pub(in super::super) fn save_set(&self, store: &dyn Store, shards: &Shards, set: &TarSet) {
         let place = match self {
             IndexCache::Off => None,
             IndexCache::Beside => beside(shards),
             IndexCache::Auto | IndexCache::Folder(_) => self.folder().and_then(|f| inside(f, shards)),
         };
-        let Some(place) = place.filter(|_| all_on_disk(shards)) else { return };
+        let Some(place) = place.filter(|_| all_on_disk(store, shards)) else { return };
         let (path, skip) = (place.folder.join(&place.name), set::folder(shards).len());
         let written = if set.damage.is_empty() {
             file::write(&path, |file| set::write(file, shards, skip, set))
@@ -117,9 +117,9 @@ fn inside(folder: PathBuf, shards: &Shards) -> Option<Place> {
 }
 
 /// Whether these are files here; the first one speaks for all.
-fn all_on_disk(shards: &Shards) -> bool {
+fn all_on_disk(store: &dyn Store, shards: &Shards) -> bool {
     (0..shards.len()).all(|tar| shards.modified(tar).is_some())
-        && shards.get(0).is_some_and(|first| on_disk(&first))
+        && shards.get(0).is_some_and(|first| on_disk(store, &first))
 }
 
 /// The tars without damage.

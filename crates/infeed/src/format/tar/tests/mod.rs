@@ -6,6 +6,7 @@ mod saving;
 mod sets;
 
 use super::*;
+use crate::{layout::tar::names, store::LocalStore};
 use bytes::Bytes;
 use infeed_core::{Error, StoreExt, Value};
 

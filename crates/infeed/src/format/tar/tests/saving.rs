@@ -44,11 +44,11 @@ fn a_saved_index_is_used_until_the_shard_changes() {
     let good = fs::read(&saved).unwrap();
     for cut in 0..good.len() {
         fs::write(&saved, &good[..cut]).unwrap();
-        assert_eq!(IndexCache::Beside.load(&shard_at(&path)), None);
+        assert_eq!(IndexCache::Beside.load(&LocalStore::new(), &shard_at(&path)), None);
         let mut flipped = good.clone();
         flipped[cut] ^= 0x10;
         fs::write(&saved, flipped).unwrap();
-        assert_eq!(IndexCache::Beside.load(&shard_at(&path)), None, "byte {cut}");
+        assert_eq!(IndexCache::Beside.load(&LocalStore::new(), &shard_at(&path)), None, "byte {cut}");
     }
 }
 
@@ -60,7 +60,7 @@ fn a_cache_folder_is_made_and_a_closed_one_is_no_error() {
     let cache = IndexCache::Folder(dir.path().join("deep/cache"));
     let made = index(&cache, &path);
     assert_eq!(files(&dir.path().join("deep/cache")).len(), 1);
-    assert_eq!(cache.load(&shard_at(&path)), Some(made));
+    assert_eq!(cache.load(&LocalStore::new(), &shard_at(&path)), Some(made));
     let blocked = IndexCache::Folder(path.join("below-a-file"));
     assert_eq!(index(&blocked, &path).rows(), 1);
     // A quick pass is not worth a file.

@@ -148,7 +148,7 @@ fn a_damaged_file_is_passed_over() {
     let good = fs::read(&file).unwrap();
     let known = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
-        set.cache.load_set(&set.shards()).is_some()
+        set.cache.load_set(&LocalStore::new(), &set.shards()).is_some()
     };
     assert!(known(&good));
     assert!(!known(b""));
@@ -161,7 +161,7 @@ fn a_damaged_file_is_passed_over() {
         assert!(!known(&flipped), "byte {at}");
     }
     assert_eq!(set.open().unwrap(), made);
-    assert!(set.cache.load_set(&set.shards()).is_some());
+    assert!(set.cache.load_set(&LocalStore::new(), &set.shards()).is_some());
 }
 
 #[test]

@@ -9,27 +9,27 @@ const JUMPS: usize = 1 << 16;
 
 /// The rows of a file, one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct RowPlaces {
     /// Where the first row begins. Titles lie before it.
-    pub(super) start: u64,
-    pub(super) lens: Sums<u32>,
+    pub(crate) start: u64,
+    pub(crate) lens: Sums<u32>,
     /// Rows whose line is not the one after that of the row before, and the line.
-    pub(super) jumps: Vec<(u64, u64)>,
+    pub(crate) jumps: Vec<(u64, u64)>,
     /// Whether lines are counted.
-    pub(super) counted: bool,
+    pub(crate) counted: bool,
     /// The line of the row that comes next.
     line: u64,
 }
 
-impl Found {
+impl RowPlaces {
     /// No rows; the first one begins here. `counted` says whether there are lines to count.
     pub(crate) fn new(start: u64, counted: bool) -> Self {
-        Found { start, counted, line: 1, ..Found::default() }
+        RowPlaces { start, counted, line: 1, ..RowPlaces::default() }
     }
 
     /// From what was saved.
-    pub(super) fn of(start: u64, lens: Vec<u32>, jumps: Vec<(u64, u64)>, counted: bool) -> Self {
-        Found { start, lens: lens.into_iter().collect(), jumps, counted, line: 1 }
+    pub(crate) fn of(start: u64, lens: Vec<u32>, jumps: Vec<(u64, u64)>, counted: bool) -> Self {
+        RowPlaces { start, lens: lens.into_iter().collect(), jumps, counted, line: 1 }
     }
 
     /// Adds a row of so many bytes and lines.
@@ -70,7 +70,7 @@ impl Found {
     }
 
     /// Adds the rows of a later part of the same file; `rest` are bytes and lines between the two.
-    pub(super) fn append(&mut self, other: &Found, rest: (u64, u32)) -> Result<()> {
+    pub(crate) fn append(&mut self, other: &RowPlaces, rest: (u64, u32)) -> Result<()> {
         for row in 0..other.lens.len() {
             let (mut len, mut lines) = (u64::from(other.lens.lens()[row]), 1);
             if other.counted {
@@ -89,7 +89,7 @@ impl Found {
         self.lens.len() as u64
     }
 
-    pub(super) fn shrink(mut self) -> Self {
+    pub(crate) fn shrink(mut self) -> Self {
         self.lens.shrink();
         self.jumps.shrink_to_fit();
         self

@@ -1,14 +1,18 @@
 //! Tars that are read from front to back.
 
-use super::{
-    ahead::Ahead,
-    part::Opening,
-    sequence::{Part, Sequence},
-    tar::{Keep, Row},
+use super::{TarRow, TarRows};
+use crate::{
+    store::{Pool, Stores},
+    stream::{
+        ahead::Ahead,
+        compress,
+        input::Input,
+        opening::Opening,
+        parts::{Cut, Keep, Parts, Sequence},
+    },
 };
-use crate::store::Pool;
-use infeed_core::{Error, FieldSpec, Flow, Passing, Record, Result, Spec, Stream, Value};
-use std::{collections::BTreeSet, sync::Arc};
+use infeed_core::{Error, FieldSpec, Flow, Record, Result, Spec, Store, Stream, StreamRow, Value};
+use std::{collections::BTreeSet, io::Read, sync::Arc};
 
 /// How much is looked at to learn which fields there are.
 const LOOK_AT_ROWS: usize = 64;
@@ -16,37 +20,58 @@ const LOOK_AT_BYTES: u64 = 64 << 20;
 /// Bytes of unused buffers that a stream keeps: those of the rows that wait, and of a batch in the making.
 const KEPT: usize = 64 << 20;
 
+/// Cuts a part into the rows of its tar.
+#[derive(Debug)]
+pub(in crate::stream) struct TarCut {
+    pub(in crate::stream) pool: Arc<Pool>,
+}
+
+impl Cut for TarCut {
+    type Item = TarRow;
+    type Reader = TarRows<Box<dyn Read + Send>>;
+
+    fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Self::Reader> {
+        let (reader, packing) = compress::unpack(name, bytes)?;
+        Ok(TarRows::new(name, reader, packing, &self.pool))
+    }
+
+    fn next(reader: &mut Self::Reader, keep: Keep) -> Result<Option<TarRow>> {
+        reader.next(keep)
+    }
+}
+
 /// WebDataset tars that have no index: compressed files, commands, standard input.
 ///
 /// A flow reads ahead on a thread of its own: at most 32 MiB or 4,096 rows wait.
 #[derive(Debug)]
 pub struct TarStream {
-    parts: Arc<[Part]>,
+    parts: Arc<Parts<TarCut>>,
     spec: Spec,
-    pool: Arc<Pool>,
 }
 
 impl TarStream {
     /// Opens parts and looks at the first rows of the first that has any, to learn the fields.
     pub fn open(paths: Vec<Opening>) -> Result<TarStream> {
-        if paths.is_empty() {
-            return Err(Error::argument("a stream needs at least one file or command"));
-        }
-        let inputs = paths.iter().filter(|path| matches!(path, Opening::File(name) if name == "-")).count();
-        if inputs > 1 {
-            return Err(Error::argument("standard input (`-`) can be read only once; it is given twice"));
-        }
-        let parts: Arc<[Part]> = paths.into_iter().map(Part::new).collect::<Result<_>>()?;
-        let pool = Pool::new(KEPT);
+        Self::open_in(Stores::shared(), paths)
+    }
+
+    /// The same with files of this store.
+    pub fn open_in(store: Arc<dyn Store>, paths: Vec<Opening>) -> Result<TarStream> {
+        let parts = Parts::new(TarCut { pool: Pool::new(KEPT) }, store, paths)?;
         let mut names = BTreeSet::new();
-        for part in parts.iter() {
-            names = part.look(&pool, LOOK_AT_ROWS, LOOK_AT_BYTES)?;
+        for part in 0..parts.len() {
+            let (mut rows, mut bytes) = (0, 0);
+            parts.look(part, Keep::Names, |row| {
+                names.extend(row.fields.iter().map(|(name, _)| Arc::clone(name)));
+                (rows, bytes) = (rows + 1, bytes + row.size);
+                rows < LOOK_AT_ROWS && bytes < LOOK_AT_BYTES
+            })?;
             if !names.is_empty() {
                 break;
             }
         }
         let fields = names.into_iter().map(|name| (name, FieldSpec::encoded())).collect();
-        Ok(TarStream { parts, spec: Spec { fields }, pool })
+        Ok(TarStream { parts: Arc::new(parts), spec: Spec { fields } })
     }
 }
 
@@ -60,20 +85,12 @@ impl Stream for TarStream {
     }
 
     fn start(&self, parts: &[u64]) -> Result<Box<dyn Flow>> {
-        let sequence = Sequence::new(&self.parts, parts, &self.pool)?;
+        let sequence = Sequence::new(&self.parts, parts)?;
         Ok(Box::new(TarFlow { state: State::Waiting(Box::new(sequence)) }))
     }
 
     fn describe(&self) -> String {
-        let pipes = self.parts.iter().filter(|p| matches!(p.opening, Opening::Pipe(_))).count();
-        let count = |n: usize, what: &str| match n {
-            0 => None,
-            1 => Some(format!("1 {what}")),
-            n => Some(format!("{n} {what}s")),
-        };
-        let kinds = [count(self.parts.len() - pipes, "file"), count(pipes, "command")];
-        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
-        format!("tar stream of {}, read from front to back", kinds.join(" and "))
+        self.parts.describe("tar")
     }
 }
 
@@ -86,14 +103,14 @@ struct TarFlow {
 #[derive(Debug)]
 enum State {
     /// Nothing was asked for yet. Rows that are skipped now need not be taken along: this is how a run resumes.
-    Waiting(Box<Sequence>),
+    Waiting(Box<Sequence<TarCut>>),
     Running(Ahead),
     /// Why it could not go on.
     Failed(Error),
 }
 
 impl TarFlow {
-    fn row(&mut self) -> Result<Option<(Arc<str>, Row)>> {
+    fn row(&mut self) -> Result<Option<(Arc<str>, TarRow)>> {
         if let State::Waiting(_) = &self.state {
             let before = std::mem::replace(&mut self.state, State::Failed(Error::argument("not started")));
             if let State::Waiting(sequence) = before {
@@ -112,14 +129,14 @@ impl TarFlow {
 }
 
 impl Flow for TarFlow {
-    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<Passing>> {
+    fn next(&mut self, fields: &[Arc<str>]) -> Result<Option<StreamRow>> {
         let Some((shard, row)) = self.row()? else { return Ok(None) };
         let value = |wanted: &Arc<str>| {
             let found = row.fields.iter().find(|(name, _)| name == wanted);
             found.map_or(Value::Missing, |(_, bytes)| Value::Bytes(bytes.clone()))
         };
         let record = Record { fields: fields.iter().map(value).collect() };
-        Ok(Some(Passing { shard, key: row.key, record: Ok(record) }))
+        Ok(Some(StreamRow { shard, key: row.key, record: Ok(record) }))
     }
 
     fn skip(&mut self, rows: u64) -> Result<u64> {

@@ -1,14 +1,10 @@
 //! What a stream is read from.
 
 use super::{
-    compress,
-    input::{Input, Patient, Stop},
+    input::{Patient, Stop},
     pipe::Pipe,
-    sys,
-    tar::Rows,
 };
-use crate::store::Pool;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, Store, StoreExt, forward};
 use std::{
     fs::File,
     io::{self, Read},
@@ -19,16 +15,18 @@ use std::{
 /// One part of a stream: where its bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
-    /// A file, compressed or not; `-` is standard input.
+    /// An object of a store, compressed or not, or a named pipe; `-` is standard input.
     File(String),
     /// The output of a shell command.
     Pipe(String),
 }
 
-/// The rows of a part.
-pub(super) type PartRows = Rows<Box<dyn Read + Send>>;
-
 impl Opening {
+    /// Whether a path as a user writes it can only be read as a stream: a command or standard input.
+    pub fn is_stream(text: &str) -> bool {
+        text == "-" || text.starts_with("pipe:")
+    }
+
     /// From what a user writes: `pipe:COMMAND`, `-` or a path.
     pub fn parse(text: &str) -> Opening {
         match text.strip_prefix("pipe:") {
@@ -46,12 +44,13 @@ impl Opening {
     }
 
     /// Whether its bytes can be had only once. Says what is wrong with a path that cannot be read.
-    pub(super) fn once(&self) -> Result<bool> {
+    pub(super) fn once(&self, store: &dyn Store) -> Result<bool> {
         match self {
             Opening::Pipe(_) => Ok(false),
             Opening::File(path) if path == "-" => Ok(true),
             Opening::File(path) => {
-                let data = std::fs::metadata(path).map_err(|e| Error::io("open", path, e))?;
+                let Some(local) = store.local_path(path) else { return store.stat_one(path).map(|_| false) };
+                let data = std::fs::metadata(local).map_err(|e| Error::io("open", path, e))?;
                 if data.is_dir() {
                     let what = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
                     return Err(Error::io("read", path, what));
@@ -62,13 +61,7 @@ impl Opening {
     }
 
     /// Starts reading it.
-    pub(super) fn rows(&self, shard: &Arc<str>, pool: &Arc<Pool>, stop: &Stop) -> Result<PartRows> {
-        let bytes = self.bytes(stop)?;
-        let (reader, packing) = compress::unpack(shard, Input::new(bytes, stop.clone()))?;
-        Ok(Rows::new(shard, reader, packing, pool))
-    }
-
-    pub(super) fn bytes(&self, stop: &Stop) -> Result<Box<dyn Read + Send>> {
+    pub(super) fn bytes(&self, store: &Arc<dyn Store>, stop: &Stop) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             Opening::Pipe(command) => {
                 let pipe =
@@ -79,17 +72,18 @@ impl Opening {
                 let own = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io("open", path, e))?;
                 Box::new(Patient { file: File::from(own), stop: stop.clone() })
             }
-            Opening::File(path) if self.once()? => {
-                // Opening a named pipe that nobody writes to would wait where nothing can end the wait.
-                let flags = libc::O_NONBLOCK;
-                let file = File::options().read(true).custom_flags(flags).open(path);
-                Box::new(Patient { file: file.map_err(|e| Error::io("open", path, e))?, stop: stop.clone() })
-            }
-            Opening::File(path) => {
-                let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-                sys::sequential(&file);
-                Box::new(file)
-            }
+            Opening::File(path) => match store.local_path(path) {
+                Some(local) if self.once(&**store)? => {
+                    // Opening a named pipe that nobody writes to would wait where nothing can end the wait.
+                    let flags = libc::O_NONBLOCK;
+                    let file = File::options().read(true).custom_flags(flags).open(local);
+                    Box::new(Patient {
+                        file: file.map_err(|e| Error::io("open", path, e))?,
+                        stop: stop.clone(),
+                    })
+                }
+                _ => forward(store, &store.stat_one(path)?, 0)?,
+            },
         })
     }
 }

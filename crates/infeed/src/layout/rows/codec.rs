@@ -15,8 +15,8 @@ pub(crate) struct Row {
 }
 
 /// The first rows of a file.
-#[derive(Debug, Clone)]
-pub(crate) struct Head {
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FirstRows {
     pub(crate) titles: Bytes,
     pub(crate) rows: Vec<Row>,
 }
@@ -25,19 +25,19 @@ pub(crate) struct Head {
 pub(crate) type Sketch = Vec<(Arc<str>, Guess)>;
 
 /// The fields of rows, settled.
-pub(crate) trait Schema: Debug + Send + Sync {
+pub(crate) trait RowSchema: Debug + Send + Sync {
     fn fields(&self) -> Fields;
 
     /// What makes records of the rows of a file.
-    fn codec(&self, titles: &[u8]) -> Result<Arc<dyn Codec>>;
+    fn codec(&self, titles: &[u8]) -> Result<Arc<dyn RowCodec>>;
 }
 
 /// Makes records of the rows of a file.
-pub(crate) trait Codec: Debug + Send + Sync {
+pub(crate) trait RowCodec: Debug + Send + Sync {
     /// Adds a record for each row, or what is wrong with it.
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>);
 
-    /// Whether [`Codec::fill`] can write this field.
+    /// Whether [`RowCodec::fill`] can write this field.
     fn fills(&self, _field: &str) -> bool {
         false
     }

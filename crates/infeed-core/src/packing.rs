@@ -1,0 +1,102 @@
+//! Compressed files: how they are named and how they begin.
+
+use crate::opening::ends_with;
+
+/// A kind of compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
+pub enum Packing {
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+    Lz4,
+}
+
+impl Packing {
+    /// All kinds.
+    pub const ALL: [Packing; 5] = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz, Packing::Lz4];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+            Packing::Bzip2 => "bzip2",
+            Packing::Xz => "xz",
+            Packing::Lz4 => "lz4",
+        }
+    }
+
+    /// What the names of such files end with.
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Packing::Gzip => &[".gz"],
+            Packing::Zstd => &[".zst", ".zstd"],
+            Packing::Bzip2 => &[".bz2"],
+            Packing::Xz => &[".xz"],
+            Packing::Lz4 => &[".lz4"],
+        }
+    }
+
+    /// What the names of such tars end with, where that is one word.
+    fn tar_endings(self) -> &'static [&'static str] {
+        match self {
+            Packing::Gzip => &[".tgz"],
+            Packing::Zstd => &[".tzst"],
+            Packing::Bzip2 => &[".tbz", ".tbz2"],
+            Packing::Xz => &[".txz"],
+            Packing::Lz4 => &[],
+        }
+    }
+
+    /// The compression that a name speaks of.
+    pub fn of_name(name: &str) -> Option<Packing> {
+        let has = |packing: &Packing| {
+            let mut endings = packing.endings().iter().chain(packing.tar_endings());
+            endings.any(|ending| ends_with(name, ending))
+        };
+        Packing::ALL.into_iter().find(has)
+    }
+
+    /// The compression of data that begins like this.
+    pub fn of_head(head: &[u8]) -> Option<Packing> {
+        Packing::ALL.into_iter().find(|packing| packing.begins(head))
+    }
+
+    fn begins(self, head: &[u8]) -> bool {
+        match self {
+            Packing::Gzip => head.starts_with(b"\x1f\x8b"),
+            // A skippable frame, which parallel compressors put first, says the same as a real one.
+            Packing::Zstd => {
+                head.starts_with(b"\x28\xb5\x2f\xfd") || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+            }
+            Packing::Bzip2 => matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', ..]),
+            Packing::Xz => head.starts_with(b"\xfd7zXZ\0"),
+            Packing::Lz4 => head.starts_with(b"\x04\x22\x4d\x18"),
+        }
+    }
+
+    /// A name without the ending of its compression: `a.jsonl` of `a.jsonl.gz`.
+    pub fn bare(name: &str) -> &str {
+        let mut endings = Packing::ALL.iter().flat_map(|packing| packing.endings());
+        let ending = endings.find(|ending| ends_with(name, ending));
+        ending.map_or(name, |ending| &name[..name.len() - ending.len()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_heads_tell_the_compression() {
+        assert_eq!(Packing::of_name("a.jsonl.GZ"), Some(Packing::Gzip));
+        assert_eq!(Packing::of_name("a.tgz"), Some(Packing::Gzip));
+        assert_eq!(Packing::of_name(".gz"), None);
+        assert_eq!(Packing::bare("a.jsonl.zst"), "a.jsonl");
+        assert_eq!(Packing::bare("a.tgz"), "a.tgz");
+        assert_eq!(Packing::of_head(b"\x28\xb5\x2f\xfd...."), Some(Packing::Zstd));
+        assert_eq!(Packing::of_head(b"BZh"), None);
+    }
+}

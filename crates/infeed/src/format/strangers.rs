@@ -1,0 +1,167 @@
+//! Data that infeed does not read, by what it looks like: a message that names it beats one that does not.
+
+use infeed_core::{Error, FileLook, FolderLook, Magic, Sure, opening::ends_with};
+
+/// What can be done with files of a format that is not known.
+pub(super) const CURE: &str = "For anything else: infeed.files(paths) gives whole files as bytes for .map(function) to decode, \
+                               infeed.wrap(dataset) takes any object with __getitem__, infeed.stream(function) any iterator";
+
+/// One kind of data.
+#[derive(Debug)]
+pub(super) struct Stranger {
+    /// What it is called in a sentence.
+    what: &'static str,
+    endings: &'static [&'static str],
+    magic: &'static [Magic],
+    /// Says more about a file.
+    pub(super) describe: Option<fn(&FileLook<'_>) -> Option<String>>,
+    /// What to do about it, where there is more to say than [`CURE`].
+    cure: &'static str,
+}
+
+const fn magic(bytes: &'static [u8]) -> Magic {
+    Magic { at: 0, bytes }
+}
+
+const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], describe: None, cure: "" };
+
+/// The kinds that are told apart.
+const STRANGERS: &[Stranger] = &[
+    Stranger {
+        what: "a NumPy array",
+        endings: &[".npy"],
+        magic: &[magic(b"\x93NUMPY")],
+        describe: None,
+        cure: "numpy.load and infeed.arrays(x=array) take it as rows",
+    },
+    Stranger {
+        what: "a NumPy archive",
+        endings: &[".npz"],
+        cure: "numpy.load and infeed.arrays(...) take its arrays as rows",
+        ..PLAIN
+    },
+    Stranger {
+        what: "an HDF5 file",
+        endings: &[".h5", ".hdf5"],
+        magic: &[magic(b"\x89HDF\r\n\x1a\n")],
+        ..PLAIN
+    },
+    Stranger {
+        what: "a NetCDF file",
+        endings: &[".nc"],
+        magic: &[magic(b"CDF\x01"), magic(b"CDF\x02"), magic(b"CDF\x05")],
+        ..PLAIN
+    },
+    Stranger { what: "a ROOT file", endings: &[".root"], magic: &[magic(b"root\0")], ..PLAIN },
+    Stranger { what: "a safetensors file", endings: &[".safetensors"], ..PLAIN },
+    Stranger { what: "a PyTorch file", endings: &[".pt", ".pth"], ..PLAIN },
+    Stranger {
+        what: "a pickle, which can run any code when it is loaded",
+        endings: &[".pkl", ".pickle"],
+        ..PLAIN
+    },
+    Stranger {
+        what: "a ZIP archive",
+        endings: &[".zip"],
+        magic: &[magic(b"PK\x03\x04")],
+        cure: "unpack it and open the folder",
+        ..PLAIN
+    },
+    Stranger {
+        what: "a 7z archive",
+        endings: &[".7z"],
+        magic: &[magic(b"7z\xbc\xaf\x27\x1c")],
+        cure: "unpack it and open the folder",
+        ..PLAIN
+    },
+    Stranger {
+        what: "HTML, a web page",
+        endings: &[".html", ".htm"],
+        magic: &[magic(b"<!DOCTYPE html"), magic(b"<!doctype html"), magic(b"<html"), magic(b"<HTML")],
+        cure: "a download may have given a page of an error or a login instead of the data",
+        ..PLAIN
+    },
+    Stranger { what: "XML", endings: &[".xml"], magic: &[magic(b"<?xml")], ..PLAIN },
+    Stranger { what: "a PDF document", endings: &[".pdf"], magic: &[magic(b"%PDF-")], ..PLAIN },
+    Stranger {
+        what: "audio",
+        endings: &[".wav", ".flac", ".mp3", ".ogg"],
+        magic: &[magic(b"fLaC"), magic(b"OggS"), Magic { at: 8, bytes: b"WAVE" }],
+        ..PLAIN
+    },
+    Stranger {
+        what: "a video",
+        endings: &[".mp4", ".mkv", ".avi", ".webm"],
+        magic: &[Magic { at: 4, bytes: b"ftyp" }],
+        ..PLAIN
+    },
+    Stranger {
+        what: "a Git LFS pointer and not the data itself",
+        magic: &[magic(b"version https://git-lfs")],
+        cure: "`git lfs pull` fetches the data",
+        ..PLAIN
+    },
+];
+
+/// Zarr, which is told by the name of its metadata.
+const ZARR_GROUP: Stranger = Stranger { what: "a Zarr group", ..PLAIN };
+const ZARR_ARRAY: Stranger = Stranger { what: "a Zarr array", ..PLAIN };
+/// One document where lines are expected.
+const JSON_DOCUMENT: Stranger = Stranger {
+    what: "one JSON document, not JSON lines",
+    cure: "write one object a line, for example with `jq -c '.[]'`",
+    ..PLAIN
+};
+
+/// What a file is, and how sure that is.
+pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> {
+    let base = file.name.rsplit('/').next().unwrap_or(file.name);
+    match base {
+        "zarr.json" => {
+            let text = String::from_utf8_lossy(file.head);
+            let array = text.contains("\"node_type\"") && text.contains("\"array\"");
+            return Some((Sure::Certain, if array { &ZARR_ARRAY } else { &ZARR_GROUP }));
+        }
+        ".zgroup" | ".zmetadata" => return Some((Sure::Certain, &ZARR_GROUP)),
+        ".zarray" => return Some((Sure::Certain, &ZARR_ARRAY)),
+        _ => {}
+    }
+    let sure = |stranger: &'static Stranger| {
+        let named = stranger.endings.iter().any(|ending| ends_with(file.name, ending));
+        let there = |m: &Magic| file.head.get(m.at..).is_some_and(|rest| rest.starts_with(m.bytes));
+        match (named, stranger.magic.iter().any(there)) {
+            (true, true) => Some((Sure::Certain, stranger)),
+            (false, true) => Some((Sure::Head, stranger)),
+            (true, false) => Some((Sure::Name, stranger)),
+            (false, false) => None,
+        }
+    };
+    let document = || {
+        let begins = matches!(file.head.trim_ascii_start().first(), Some(b'{' | b'['));
+        (begins && ends_with(file.name, ".json")).then_some((Sure::Barely, &JSON_DOCUMENT))
+    };
+    // Of kinds that share their first bytes (archives) the one with the name is meant.
+    STRANGERS.iter().filter_map(sure).max_by_key(|(sure, _)| *sure).or_else(document)
+}
+
+/// What a folder is.
+pub(super) fn in_folder(folder: &FolderLook<'_>) -> Option<&'static Stranger> {
+    let has = |name: &str| {
+        let path = format!("{}/{name}", folder.folder.trim_end_matches('/'));
+        folder.files.contains(&path.as_str())
+    };
+    match () {
+        () if has(".zarray") => Some(&ZARR_ARRAY),
+        () if has("zarr.json") || has(".zgroup") => Some(&ZARR_GROUP),
+        () => None,
+    }
+}
+
+impl Stranger {
+    /// Says what was seen and what can be done.
+    pub(super) fn refuse(&self, name: &str, seen: Option<String>) -> Error {
+        let what = seen.as_deref().unwrap_or(self.what);
+        let cure = if self.cure.is_empty() { String::new() } else { format!("; {}", self.cure) };
+        Error::argument(format!("`{name}` is {what}, which infeed.open does not read{cure}. {CURE}"))
+    }
+}

@@ -1,0 +1,76 @@
+//! The table of stores: which scheme of a URL means which store.
+
+use infeed_core::{Error, Result, Store, registry::nearest};
+use std::sync::Arc;
+
+/// One store.
+#[derive(Debug)]
+pub struct StoreEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// What its names begin with, without the colon; of local files there is also a form without a scheme.
+    pub scheme: &'static str,
+    /// Makes it.
+    pub open: fn() -> Result<Arc<dyn Store>>,
+}
+
+/// The stores there are.
+pub const STORES: &[&StoreEntry] = &[&super::local::ENTRY, &super::memory::ENTRY];
+
+/// The store that a name speaks of, and nothing for a plain path.
+///
+/// A scheme that is not in the table counts only with `//` behind it: file names may have colons.
+pub(super) fn entry_of(name: &str) -> Result<Option<&'static StoreEntry>> {
+    let Some(scheme) = scheme(name) else { return Ok(None) };
+    if let Some(entry) = STORES.iter().find(|entry| entry.scheme == scheme) {
+        return Ok(Some(entry));
+    }
+    if !name[scheme.len()..].starts_with("://") && scheme != "pipe" {
+        return Ok(None);
+    }
+    let known: Vec<&str> = STORES.iter().map(|entry| entry.scheme).collect();
+    let near = nearest(scheme, &known).map(|near| format!("; did you mean `{near}:`?")).unwrap_or_default();
+    let known: Vec<String> = known.iter().map(|scheme| format!("{scheme}:")).collect();
+    let cure = match scheme {
+        "pipe" => "a command can only be read as a stream: give it as the whole path",
+        _ => "copy or mount the data and give a local path",
+    };
+    Err(Error::argument(format!(
+        "`{name}`: there is no store for `{scheme}:`{near} (there are: {}, and plain paths); {cure}",
+        known.join(", ")
+    )))
+}
+
+/// What stands before the first colon, if that can be a scheme.
+fn scheme(name: &str) -> Option<&str> {
+    let end = name.find([':', '/'])?;
+    let scheme = &name[..end];
+    let first = scheme.bytes().next()?;
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
+    (name.as_bytes()[end] == b':' && first.is_ascii_alphabetic() && scheme.bytes().all(fits))
+        .then_some(scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_find_their_store() {
+        let name = |path: &str| entry_of(path).unwrap().map(|entry| entry.name);
+        assert_eq!(name("/data/a:b.tar"), None);
+        assert_eq!(name("a:b.tar"), None);
+        assert_eq!(name("dir/mem:x"), None);
+        assert_eq!(name("file:///x"), Some("local"));
+        assert_eq!(name("mem:x"), Some("memory"));
+        assert_eq!(name("mem://x"), Some("memory"));
+        let message = entry_of("s4://bucket/x").unwrap_err().to_string();
+        assert!(
+            message.contains("no store for `s4:`") && message.contains("there are: file:, mem:"),
+            "{message}"
+        );
+        assert!(entry_of("filo://x").unwrap_err().to_string().contains("did you mean `file:`?"));
+    }
+}

@@ -1,0 +1,239 @@
+//! A store that fails on purpose: short reads, errors, bad sectors, files that end early, delays.
+//!
+//! Tests wrap any store in it. What goes wrong is a function of the seed, the object, the range and how often that range
+//! was asked for, so a failure can be repeated whatever the number of threads.
+
+use bytes::Bytes;
+use infeed_core::{Error, Found, Hold, Result, Rng, Shard, Store};
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    io::{Error as IoError, ErrorKind},
+    ops::Range,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+/// How often what goes wrong: shares of 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaultRates {
+    /// All random choices come from it.
+    pub seed: u64,
+    /// Reads that fail once; asked again, they may succeed.
+    pub errors: f64,
+    /// Reads that give fewer bytes than were asked for, without saying so.
+    pub short: f64,
+    /// Blocks of 4 KiB that can never be read.
+    pub bad_blocks: f64,
+    /// Objects of which the last part is gone.
+    pub truncated: f64,
+    /// Reads that take a millisecond longer.
+    pub delays: f64,
+}
+
+impl Default for FaultRates {
+    fn default() -> Self {
+        FaultRates { seed: 0, errors: 0.0, short: 0.0, bad_blocks: 0.0, truncated: 0.0, delays: 0.0 }
+    }
+}
+
+/// Rates, whether they are in force, and what has happened. Shared by all stores that were opened under it.
+#[derive(Debug, Default)]
+pub struct Faults {
+    rates: FaultRates,
+    armed: AtomicBool,
+    asked: Mutex<HashMap<u64, u64>>,
+    counts: [AtomicU64; 5],
+}
+
+/// What [`Faults::counts`] counts.
+pub const FAULTS: [&str; 5] = ["errors", "short", "bad_blocks", "truncated", "delays"];
+
+impl Faults {
+    /// Faults that begin with [`Faults::arm`].
+    pub fn new(rates: FaultRates) -> Arc<Self> {
+        Arc::new(Faults { rates, ..Faults::default() })
+    }
+
+    /// Begins, or stops, to fail.
+    pub fn arm(&self, armed: bool) {
+        self.armed.store(armed, Relaxed);
+    }
+
+    /// How many of each of [`FAULTS`] have been injected.
+    pub fn counts(&self) -> [u64; 5] {
+        std::array::from_fn(|kind| self.counts[kind].load(Relaxed))
+    }
+
+    fn count(&self, kind: usize) {
+        self.counts[kind].fetch_add(1, Relaxed);
+    }
+}
+
+static WANTED: Mutex<Option<Arc<Faults>>> = Mutex::new(None);
+
+/// Lets every store that is opened from now on fail so; `None` ends that. For tests of whole pipelines.
+pub fn inject(faults: Option<Arc<Faults>>) {
+    *WANTED.hold() = faults;
+}
+
+/// What [`inject`] was given.
+pub(super) fn wanted() -> Option<Arc<Faults>> {
+    WANTED.hold().clone()
+}
+
+/// Bytes of the blocks that can be bad.
+const BLOCK: u64 = 4096;
+
+/// Any store, with faults.
+#[derive(Debug)]
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    faults: Arc<Faults>,
+}
+
+impl FaultyStore {
+    /// Wraps a store.
+    pub fn new(inner: Arc<dyn Store>, faults: Arc<Faults>) -> Self {
+        FaultyStore { inner, faults }
+    }
+
+    /// A choice that depends on nothing but the seed and these numbers.
+    fn chance(&self, share: f64, name: u64, place: u64, kind: u64) -> bool {
+        share > 0.0 && Rng::at(self.faults.rates.seed, name, place, kind).chance(share)
+    }
+
+    /// What is wrong with one range, if anything: an error, or how many bytes come.
+    fn fate(&self, shard: &Shard, range: &Range<u64>) -> Result<u64> {
+        let (rates, name) = (&self.faults.rates, hash(&*shard.name));
+        let len = range.end.saturating_sub(range.start);
+        let times = {
+            let mut asked = self.faults.asked.hold();
+            let times = asked.entry(hash((&*shard.name, range.start, range.end))).or_default();
+            *times += 1;
+            *times
+        };
+        let failed = |kind, what: String| Err(Error::io("read", &*shard.name, IoError::new(kind, what)));
+        let once = hash((range.start, range.end, times));
+        if self.chance(rates.delays, name, once, 4) {
+            self.faults.count(4);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.chance(rates.truncated, name, 0, 3) {
+            let kept = shard.size / 2 + Rng::at(rates.seed, name, 1, 3).below(shard.size / 2 + 1);
+            if range.end > kept {
+                self.faults.count(3);
+                return failed(ErrorKind::UnexpectedEof, format!("injected: it ends at byte {kept} now"));
+            }
+        }
+        if len > 0 {
+            let blocks = range.start / BLOCK..(range.end - 1) / BLOCK + 1;
+            if let Some(bad) = blocks.into_iter().find(|block| self.chance(rates.bad_blocks, name, *block, 2))
+            {
+                self.faults.count(2);
+                return failed(
+                    ErrorKind::Other,
+                    format!("injected: the block at byte {} is bad", bad * BLOCK),
+                );
+            }
+        }
+        if self.chance(rates.errors, name, once, 0) {
+            self.faults.count(0);
+            return failed(ErrorKind::ConnectionReset, "injected: the connection was lost".to_owned());
+        }
+        if len > 0 && self.chance(rates.short, name, once, 1) {
+            self.faults.count(1);
+            return Ok(Rng::at(rates.seed, name, once, 5).below(len));
+        }
+        Ok(len)
+    }
+}
+
+fn hash(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Store for FaultyStore {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        self.inner.list(prefix)
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        self.inner.stat(names)
+    }
+
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let mut bytes = self.inner.read(shard, ranges)?;
+        if self.faults.armed.load(Relaxed) {
+            for (range, bytes) in ranges.iter().zip(&mut bytes) {
+                let kept = self.fate(shard, range)?;
+                bytes.truncate(kept as usize);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
+        self.inner.will_read(shard, ranges);
+    }
+
+    // No map and no stream: both would get around the faults, so readers fall back to ranges.
+
+    fn names(&self, folder: &str) -> Result<Vec<String>> {
+        self.inner.names(folder)
+    }
+
+    fn find(&self, path: &str) -> Result<Vec<Found>> {
+        self.inner.find(path)
+    }
+
+    fn local_path(&self, name: &str) -> Option<PathBuf> {
+        self.inner.local_path(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+    use infeed_core::StoreExt;
+
+    fn outcomes(rates: FaultRates) -> (Vec<Result<Bytes>>, [u64; 5]) {
+        let bytes: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
+        let inner: MemoryStore = [("a", bytes)].into_iter().collect();
+        let faults = Faults::new(rates);
+        faults.arm(true);
+        let store = FaultyStore::new(Arc::new(inner), Arc::clone(&faults));
+        let shard = store.stat_one("a").unwrap();
+        let reads = (0..256u64).map(|at| store.read_one(&shard, at * 4096..(at + 1) * 4096)).collect();
+        (reads, faults.counts())
+    }
+
+    #[test]
+    fn faults_follow_the_seed() {
+        let rates = FaultRates { seed: 7, errors: 0.1, short: 0.1, bad_blocks: 0.1, ..FaultRates::default() };
+        let (first, counts) = outcomes(rates);
+        let (again, same) = outcomes(rates);
+        let shape = |all: &[Result<Bytes>]| -> Vec<Option<usize>> {
+            all.iter().map(|read| read.as_ref().ok().map(Bytes::len)).collect()
+        };
+        assert_eq!((shape(&first), counts), (shape(&again), same));
+        assert!(counts[0] > 5 && counts[1] > 5 && counts[2] > 5, "{counts:?}");
+        assert_ne!(shape(&first), shape(&outcomes(FaultRates { seed: 8, ..rates }).0));
+        assert_eq!(outcomes(FaultRates::default()).1, [0; 5]);
+    }
+
+    #[test]
+    fn what_is_cut_off_cannot_be_read() {
+        let (reads, counts) = outcomes(FaultRates { truncated: 1.0, ..FaultRates::default() });
+        let good = reads.iter().take_while(|read| read.is_ok()).count();
+        assert!((128..256).contains(&good) && reads[good..].iter().all(Result::is_err), "{good}");
+        assert_eq!(counts[3], 256 - good as u64);
+    }
+}

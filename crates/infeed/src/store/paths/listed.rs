@@ -1,0 +1,68 @@
+//! Patterns over stores that only list names.
+
+use super::{braces, fixed_part};
+use infeed_core::{Error, Found, Result, Store};
+
+/// What a path stands for in a store without folders of its own: an object, what its braces and stars match, or the names
+/// below it.
+pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for name in braces(path)? {
+        match store.stat(std::slice::from_ref(&name)) {
+            Ok(_) => found.push(Found::File(name)),
+            Err(Error::NotFound { .. }) if name.contains(['*', '?', '[']) => {
+                matching(store, &name, &mut found)?
+            }
+            Err(Error::NotFound { hint, .. }) => {
+                let bare = name.trim_end_matches('/');
+                if store.list(&format!("{bare}/"))?.is_empty() {
+                    return Err(Error::NotFound { path: name, hint });
+                }
+                found.push(Found::Folder(bare.to_owned()));
+            }
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(found)
+}
+
+/// Adds the objects that a pattern matches. A star ends at a `/`, as in a shell.
+fn matching(store: &dyn Store, pattern: &str, found: &mut Vec<Found>) -> Result<()> {
+    let compiled = glob::Pattern::new(pattern).map_err(|e| {
+        Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos))
+    })?;
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    let special = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
+    let before = found.len();
+    for shard in store.list(&pattern[..special])? {
+        if compiled.matches_with(&shard.name, options) {
+            found.push(Found::File(shard.name.to_string()));
+        }
+    }
+    if found.len() > before {
+        return Ok(());
+    }
+    let hint = format!("; no object matches; those looked at begin with `{}`", fixed_part(pattern));
+    Err(Error::NotFound { path: pattern.to_owned(), hint })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::MemoryStore;
+    use infeed_core::{Found, Store};
+
+    #[test]
+    fn patterns_match_names() {
+        let store: MemoryStore =
+            ["d/a-0.tar", "d/a-1.tar", "d/b.txt", "d/e/a-2.tar"].map(|n| (n, "x")).into_iter().collect();
+        let names = |path: &str| -> Vec<String> {
+            store.find(path).unwrap().iter().map(|found| found.name().to_owned()).collect()
+        };
+        assert_eq!(names("mem:d/a-*.tar"), ["mem:d/a-0.tar", "mem:d/a-1.tar"]);
+        assert_eq!(names("mem:d/a-{1..0}.tar"), ["mem:d/a-1.tar", "mem:d/a-0.tar"]);
+        assert_eq!(names("mem:d/**/*.tar").len(), 3);
+        assert_eq!(store.find("mem:d/").unwrap(), [Found::Folder("mem:d".into())]);
+        assert!(store.find("mem:d/*.jpg").unwrap_err().to_string().contains("no object matches"));
+        assert!(store.find("mem:none").is_err());
+    }
+}
