@@ -14,6 +14,7 @@ mod given;
 mod items;
 mod loader;
 mod plan;
+mod stores;
 mod tables;
 mod writer;
 
@@ -28,11 +29,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::Plan>()?;
     m.add_class::<loader::Loader>()?;
     m.add_class::<loader::Run>()?;
+    m.add_class::<stores::FaultPlan>()?;
     m.add_class::<writer::ShardWriter>()?;
     m.add_function(wrap_pyfunction!(chain::random_at, m)?)?;
     m.add_function(wrap_pyfunction!(columns::table_kind, m)?)?;
     m.add_function(wrap_pyfunction!(columns::table_info, m)?)?;
     m.add_function(wrap_pyfunction!(columns::column_stats, m)?)?;
+    m.add_function(wrap_pyfunction!(stores::put_object, m)?)?;
+    m.add_function(wrap_pyfunction!(stores::remove_object, m)?)?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
     m.add_function(wrap_pyfunction!(tables::find_world, m)?)?;

@@ -7,12 +7,14 @@ mod args;
 mod codecs;
 mod decoders;
 mod mixes;
+mod stores;
 mod tables;
 mod transforms;
 
 pub use codecs::codecs;
 pub use decoders::decoders;
 pub use mixes::batch_transforms;
+pub use stores::{StoreCase, check_store, stores};
 pub use tables::tables;
 pub use transforms::transforms;
 
@@ -22,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Every suite.
 pub fn all() -> Vec<String> {
-    [tables(), codecs(), decoders(), transforms(), batch_transforms()].concat()
+    [tables(), stores(), codecs(), decoders(), transforms(), batch_transforms()].concat()
 }
 
 /// Runs one check; a panic is a fault as well.

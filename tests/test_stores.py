@@ -1,0 +1,107 @@
+"""Every format over every store: from memory as from files, and under injected faults.
+
+What comes out after a fault is right, and what does not come out is named.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import format_rows  # noqa: F401  its cases are in the list, too
+import pytest
+from format_cases import CASES, Case, Made
+from test_contract_formats import bag, expected, flat, plain
+
+import infeed
+from infeed import stores
+from infeed.testing import Faults
+
+#: Formats whose library needs a file of this machine: the table says so.
+LOCAL = {entry["name"] for entry in json.loads(infeed._core.entries("formats")) if not entry["can"]["remote"]}
+#: What went wrong and what came out right, over all cases: printed at the end.
+TOTALS = {"data sets": 0, "faults": 0, "rows right": 0, "rows named": 0, "streams refused": 0}
+
+
+@pytest.fixture
+def made(case: Case, tmp_path: Path) -> Made:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return case.make(folder)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def totals() -> Any:
+    yield
+    print(f"\nfaulty store: {TOTALS}")
+
+
+def sources(recipe: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sources of a recipe that read files."""
+    source = recipe["source"]
+    return [s for part in source["part"] for s in sources(part)] if "join" in source else [source]
+
+
+def in_memory(made: Made, folder: Path) -> infeed.Pipeline:
+    """The same pipeline over copies of its files in memory."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            stores.put(f"mem:{path}", path.read_bytes())
+    recipe = json.loads(json.dumps(made.pipeline.recipe))
+    for source in sources(recipe):
+        source["paths"] = [f"mem:{path}" for path in source["paths"]]
+    return infeed.Pipeline(recipe)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+def test_rows_are_the_same_from_memory(made: Made, tmp_path: Path) -> None:
+    formats = {source["format"] for source in sources(made.pipeline.recipe)}
+    pipeline = in_memory(made, tmp_path / "data")
+    if formats & LOCAL:
+        with pytest.raises(ValueError, match="can only be read from a file of this machine; copy it there"):
+            pipeline.batch(7).to_numpy()
+        return
+    assert flat(pipeline.batch(7).to_numpy(threads=2)) == expected(made)
+
+
+RATES = {
+    "connections": {"errors": 0.2, "delays": 0.02},
+    "short reads": {"short": 0.2},
+    "bad blocks": {"bad_blocks": 0.3},
+    "truncation": {"truncated": 0.7},
+}
+
+
+@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+def test_faults_never_mix_rows(case: Case, made: Made, kind: str) -> None:
+    """Each row that comes is the one its number says, and each that does not is in the list of bad samples."""
+    want = expected(made)
+    TOTALS["data sets"] += kind == next(iter(RATES))
+    for seed in range(3):
+        with Faults(seed=seed, **RATES[kind]) as faults:
+            loader = made.pipeline.batch(5).to_numpy(threads=2, on_error="skip")
+            faults.arm()
+            rows: list[Any] = []
+            numbers: list[int] = []
+            try:
+                for batch in loader:
+                    numbers += [int(n) for n in batch["__row__"]]
+                    names = [n for n in batch if not n.startswith("__")]
+                    size = len(batch["__row__"])
+                    rows += [{n: plain(batch[n][i]) for n in names} for i in range(size)]
+            except (infeed.FormatError, infeed.SampleError, OSError) as error:
+                # A stream cannot go on behind a place that cannot be read; it says where that is.
+                assert case.stream, error
+                assert str(made.pipeline.recipe["source"]["paths"][0]).rsplit("/", 1)[0][:8] in str(error)
+                TOTALS["streams refused"] += 1
+                assert rows == want[: len(rows)]
+            else:
+                stats = loader.stats()
+                assert len(rows) + stats["bad_samples"] == len(want)
+                assert all("shard" in sample["error"] and "row" in sample["error"] for sample in stats["bad"])
+                assert rows == [want[n] for n in numbers] if not case.stream else bag(rows) <= bag(want)
+                TOTALS["rows named"] += stats["bad_samples"]
+        TOTALS["faults"] += sum(faults.counts().values())
+        TOTALS["rows right"] += len(rows)
