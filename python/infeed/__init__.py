@@ -18,17 +18,41 @@ A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy(
 from . import transforms
 from ._core import __version__, usable_cpus
 from .batch import Batch
-from .corpora import file_list, tokens
+from .doors.loader import Loader
 from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
-from .generate import Generated, generate
-from .loader import Ledger, Loader, Stats
-from .memory import arrays, wrap
+from .launch import World, world
 from .pipeline import Pipeline
-from .records import csv, jsonl, lmdb, mds, text, tfrecord
-from .reports import Quality, Verdict
-from .sources import blend, concat, files, folder, interleave, manifest, open, stream, tar
-from .tables import arrow, avro, column_stats, parquet, sqlite, table, table_info
-from .world import World, world
+from .reports import Ledger, Quality, Stats, Verdict
+from .sources import (
+    Generated,
+    arrays,
+    arrow,
+    avro,
+    blend,
+    column_stats,
+    concat,
+    csv,
+    file_list,
+    files,
+    folder,
+    generate,
+    interleave,
+    jsonl,
+    lmdb,
+    manifest,
+    mds,
+    open,
+    parquet,
+    sqlite,
+    stream,
+    table,
+    table_info,
+    tar,
+    text,
+    tfrecord,
+    tokens,
+    wrap,
+)
 from .writer import ShardWriter
 
 __all__ = [

@@ -19,9 +19,9 @@ from .sequences import SequenceStages
 from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
-    from .arrow_door import ArrowLoader
-    from .jax import JaxLoader
-    from .loader import Loader
+    from .doors.arrow import ArrowLoader
+    from .doors.jax import JaxLoader
+    from .doors.loader import Loader
     from .torch import TorchLoader
 
 
@@ -250,7 +250,7 @@ class Pipeline(SequenceStages):
         return self._then(op="filter", expr=expr)
 
     def __add__(self, other: Pipeline) -> Pipeline:
-        from .sources import concat
+        from .sources.joins import concat
 
         return concat([self, other])
 
@@ -461,7 +461,7 @@ class Pipeline(SequenceStages):
 
         See :class:`~infeed.loader.Loader` for the options (threads, memory, on_error, ...).
         """
-        from .loader import Loader
+        from .doors.loader import Loader
 
         return Loader(self, **options)
 
@@ -489,7 +489,7 @@ class Pipeline(SequenceStages):
         With ``sharding`` they are global arrays over the devices of all processes. The next ``ahead`` batches are on
         their way to the device before they are asked for. See :class:`~infeed.loader.Loader` for the other options.
         """
-        from .jax import JaxLoader
+        from .doors.jax import JaxLoader
 
         return JaxLoader(self, sharding=sharding, device=device, ahead=ahead, **options)
 
@@ -501,7 +501,7 @@ class Pipeline(SequenceStages):
         :func:`infeed.tf.loader_of` finds the loader behind the dataset. See :class:`~infeed.loader.Loader` for the
         options.
         """
-        from .tf import dataset
+        from .doors.tf import dataset
 
         return dataset(self, state=state, **options)
 
@@ -511,7 +511,7 @@ class Pipeline(SequenceStages):
         Polars, pandas, DuckDB and all that speak Arrow take them. ``meta=True`` adds the columns ``__key__``, ``__row__``
         and ``__url__``. See :class:`~infeed.loader.Loader` for the other options.
         """
-        from .arrow_door import ArrowLoader
+        from .doors.arrow import ArrowLoader
 
         return ArrowLoader(self, meta=meta, **options)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..world import World
+from ..launch import World
 from .runners import runner
 from .tail import Failed, Result, Tail, Task
 
 if TYPE_CHECKING:
     from ..batch import GivenRun, Made
-    from ..loader import Loader
+    from ..doors.loader import Loader
     from ..pipeline import Pipeline
 
 

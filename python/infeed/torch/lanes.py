@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..world import World
+from ..launch import World
 
 # Events and streams have no types of their own in some versions of PyTorch.
 _cuda: Any = torch.cuda

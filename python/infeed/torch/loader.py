@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..loader import Loader
+from ..doors.loader import Loader
 
 try:
     import torch

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import memory, sources
+from ... import sources
 from ... import transforms as T
 from ...pipeline import Pipeline
+from ...sources.memory import Cells
 from .leaf import Leaf, Rows, Same, Tree, unchanged
 from .words import Unknown
 
@@ -56,7 +57,7 @@ def _leaf(module: Any, dataset: Any, names: list[str], form: str | None) -> Leaf
 
     def make(place: str) -> Pipeline:
         chunks = [{fields[name]: cells for name, cells in chunk.items()} for chunk in _chunks(table, columns)]
-        parts = [memory.arrays(chunk, name=f"chunk {at}") for at, chunk in enumerate(chunks)]
+        parts = [sources.arrays(chunk, name=f"chunk {at}") for at, chunk in enumerate(chunks)]
         pipeline = sources.concat(parts) if len(parts) > 1 else parts[0]
         for name, field in images.items():
             decoder: dict[str, Any] = {field: columns[name].decoder(table.column(name))}
@@ -177,11 +178,11 @@ TYPES |= {"bool": np.bool_, "float16": np.float32, "float32": np.float32, "float
 del TYPES["uint64"]
 
 
-def _cells(column: Any, *, text: bool) -> memory.Cells:
+def _cells(column: Any, *, text: bool) -> Cells:
     pa = sys.modules["pyarrow"]
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     if not wide and not pa.types.is_string(column.type) and not pa.types.is_binary(column.type):
         raise Unknown(f"a column is stored as {column.type}, which has no native twin")
     _, offsets, data = column.buffers()
     places = np.frombuffer(offsets, dtype=np.int64 if wide else np.int32)[column.offset :][: len(column) + 1]
-    return memory.Cells(data if data is not None else b"", places.astype(np.uint64), text=text)
+    return Cells(data if data is not None else b"", places.astype(np.uint64), text=text)

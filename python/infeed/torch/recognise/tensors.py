@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.data import TensorDataset
 
-from ... import memory
+from ... import sources
 from ...pipeline import Pipeline
 from .leaf import Leaf, Same, unchanged
 from .words import Unknown
@@ -32,7 +32,7 @@ def leaf(dataset: Any) -> Leaf | None:
             after[name] = _as_bfloat16
 
     def make(place: str) -> Pipeline:
-        return memory.arrays(fields, name="TensorDataset")
+        return sources.arrays(fields, name="TensorDataset")
 
     kinds = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape[1:])}" for t in tensors)
     words = [f"TensorDataset of {len(dataset)} rows ({kinds}) -> infeed.arrays on the same memory"]

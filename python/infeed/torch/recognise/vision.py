@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import memory, sources
+from ... import sources
 from ...pipeline import Pipeline
 from .chain import Chain, Form
 from .leaf import Leaf, Same, unchanged, whole_numbers
@@ -113,7 +113,7 @@ def _in_memory(
             raise Unknown(f"it has {len(data)} images and {len(numbers)} targets")
         pixels = np.ascontiguousarray(data.transpose(0, 2, 3, 1)) if planes else data
         given = {"image": pixels, "label": numbers}
-        return memory.arrays(given, images=["image"], name=type(dataset).__name__).map(*chain.steps, on="image")
+        return sources.arrays(given, images=["image"], name=type(dataset).__name__).map(*chain.steps, on="image")
 
     words = [f"{type(dataset).__name__} of {len(data)} images in memory -> infeed.arrays", *chain.words]
     mark = ("arrays", Same(data), Same(kept) if isinstance(kept, np.ndarray) else kept, chain.steps)

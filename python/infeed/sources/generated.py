@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from . import _core
-from .errors import StateError
-from .loader import Stats
-from .world import world
+from .. import _core
+from ..errors import StateError
+from ..launch import world
+from ..reports import Stats
 
 
 def generate(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _core
+from .. import _core
 
 Op = str | Mapping[str, Any]
 

@@ -38,7 +38,7 @@ class Dummy:
 
 def made_up(loader: Loader) -> Any:
     """A batch as the loader would give it."""
-    from .batch import Batch
+    from ..batch import Batch
 
     plan = loader.pipeline.plan
     size = batch_size(loader)

@@ -1,113 +1,16 @@
-"""Tables: Parquet, Arrow, Avro, SQLite and CSV, as fields of their columns or as one matrix of numbers."""
+"""Tables as one matrix of numbers, whatever format they are in, and what can be known of them beforehand."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import _core
-from .pipeline import Pipeline
-from .sources import Paths, _open
+from .. import _core
+from ..pipeline import Pipeline
+from .args import table_args
+from .paths import Paths, _open, path_list
 from .table_ops import Op, Settle, category_lists, stats
-
-Scalar = float | str | bool
-
-
-def _list(paths: Paths) -> list[str]:
-    many = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return [os.fspath(path) for path in many]
-
-
-def _args(**given: Any) -> dict[str, Any]:
-    """Arguments of a recipe: what has its default is left out."""
-    out: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is None or (name, value) in (("nulls", "auto"), ("read", "mmap")):
-            continue
-        name = name.rstrip("_")
-        if name in ("columns", "key") and not isinstance(value, str):
-            value = list(value)
-        elif isinstance(value, Mapping):
-            value = dict(value)
-        out[name] = value
-    return out
-
-
-def parquet(
-    paths: Paths,
-    *,
-    columns: Iterable[str] | None = None,
-    where: str | None = None,
-    nulls: str = "auto",
-    fill: Scalar | Mapping[str, Scalar] | None = None,
-    read: str = "mmap",
-) -> Pipeline:
-    """Read Parquet files. A field per column; columns inside structs are called ``a.b``.
-
-    ``columns`` are the only ones that are read. ``where`` keeps the rows that fulfil a condition, such as ``"age >
-    30 and country == 'DE'"``; row groups whose statistics rule it out are not read. A null is NaN in a column of
-    floats and a missing value elsewhere, unless ``fill`` has a value for all columns that it fits, or a table of
-    columns; ``nulls="error"`` makes rows with a null bad samples. ``read`` is ``"mmap"`` or ``"pread"``.
-
-    Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, other nested columns
-    are JSON. A struct of ``bytes`` and ``path``, as Hugging Face keeps images, is a field that ``decode`` takes like
-    one of a tar.
-    """
-    return _open(paths, "parquet", _args(columns=columns, where_=where, nulls=nulls, fill=fill, read=read))
-
-
-def arrow(
-    paths: Paths,
-    *,
-    columns: Iterable[str] | None = None,
-    where: str | None = None,
-    nulls: str = "auto",
-    fill: Scalar | Mapping[str, Scalar] | None = None,
-    split: str | None = None,
-    read: str = "mmap",
-) -> Pipeline:
-    """Read Arrow IPC files and streams (Feather version 2), and folders of Hugging Face data sets.
-
-    ``split`` chooses a part of a data set folder that has several. The rest is as in :func:`parquet`.
-    """
-    return _open(paths, "arrow", _args(columns=columns, where_=where, nulls=nulls, fill=fill, split=split, read=read))
-
-
-def avro(
-    paths: Paths,
-    *,
-    columns: Iterable[str] | None = None,
-    where: str | None = None,
-    nulls: str = "auto",
-    fill: Scalar | Mapping[str, Scalar] | None = None,
-    read: str = "mmap",
-) -> Pipeline:
-    """Read Avro object container files. Arguments as in :func:`parquet`."""
-    return _open(paths, "avro", _args(columns=columns, where_=where, nulls=nulls, fill=fill, read=read))
-
-
-def sqlite(
-    path: str | os.PathLike[str],
-    *,
-    table: str | None = None,
-    query: str | None = None,
-    key: str | Iterable[str] | None = None,
-    page: int | None = None,
-    columns: Iterable[str] | None = None,
-    where: str | None = None,
-    nulls: str = "auto",
-    fill: Scalar | Mapping[str, Scalar] | None = None,
-) -> Pipeline:
-    """Read a table, or the result of a query, of an SQLite database.
-
-    Rows are read in pages of ``page`` rows in the order of ``key``: one or several columns that tell rows apart.
-    Tables have such a key of their own; views, queries and tables WITHOUT ROWID need one. The rest is as in
-    :func:`parquet`.
-    """
-    args = _args(columns=columns, where_=where, nulls=nulls, fill=fill, table=table, query=query, key=key, page=page)
-    return _open(path, "sqlite", args)
 
 
 def _kind(paths: list[str], format: str) -> str:
@@ -118,8 +21,8 @@ def _kind(paths: list[str], format: str) -> str:
 
 def table_info(paths: Paths, *, format: str = "auto", **args: Any) -> dict[str, Any]:
     """Rows, blocks and fields of a table, without reading its rows."""
-    many = _list(paths)
-    found: dict[str, Any] = json.loads(_core.table_info(_kind(many, format), many, json.dumps(_args(**args))))
+    many = path_list(paths)
+    found: dict[str, Any] = json.loads(_core.table_info(_kind(many, format), many, json.dumps(table_args(**args))))
     return found
 
 
@@ -141,8 +44,8 @@ def column_stats(
     if columns is None:
         info = table_info(paths, format=format, **args)
         columns = [f["name"] for f in info["fields"] if f["number"] and f["name"] not in named]
-    many = _list(paths)
-    return stats(many, _kind(many, format), _args(**args), list(columns), named, {})
+    many = path_list(paths)
+    return stats(many, _kind(many, format), table_args(**args), list(columns), named, {})
 
 
 def table(
@@ -180,10 +83,10 @@ def table(
 
     Everything that was worked out stands in the recipe, so that runs and checkpoints stay exact when data is added.
     """
-    many = _list(paths)
+    many = path_list(paths)
     kind = _kind(many, format)
     labels = [] if label is None else [label] if isinstance(label, str) else list(label)
-    base = _args(where_=where, **args)
+    base = table_args(where_=where, **args)
     lists = category_lists(categories)
     if features is None:
         info = table_info(many, format=kind, **base)
@@ -217,4 +120,4 @@ def table(
             matrix[column] = {"columns": [column], "dtype": label_dtype, "scalar": True}
         else:
             plain.append(column)
-    return _open(many, kind, {**base, **_args(nulls=nulls), "columns": plain, "matrix": matrix})
+    return _open(many, kind, {**base, **table_args(nulls=nulls), "columns": plain, "matrix": matrix})

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .pipeline import Pipeline
-from .sources import stream
+from ..pipeline import Pipeline
+from .streams import stream
 
 _TYPES = {"bool": "bool", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}
 _TYPES |= {f"{sign}int{bits}": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .batch import Batch
-from .loader import Loader, _bfloat16
+from ..batch import Batch
+from .loader import Loader
+from .memory import bfloat16
 
 if TYPE_CHECKING:
-    from .pipeline import Pipeline
+    from ..pipeline import Pipeline
 
 _LISTS = ("text", "json", "bytes")
 _TRIES = 16
@@ -126,6 +127,6 @@ def _settle(name: str, known: Spec | None, column: Any) -> Spec:
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    kind = _bfloat16() if name == "bf16" else bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}"
+    kind = bfloat16() if name == "bf16" else bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}"
     out: np.dtype[Any] = np.dtype(kind)
     return out

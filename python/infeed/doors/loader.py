@@ -1,0 +1,271 @@
+"""Loaders: pipelines in motion. This module is the NumPy door; the others build on it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ..batch import GivenRun, Made
+from ..functions.layer import Layer
+from ..launch import world
+from ..reports import Ledger, Stats
+from . import live
+from .dummy import Dummy, made_up
+from .face import Face
+from .memory import in_bytes
+
+if TYPE_CHECKING:
+    from ..pipeline import Pipeline
+
+
+class Loader(Face):
+    """Gives batches, epoch after epoch: each ``iter(loader)`` starts the next one.
+
+    Options, all of them with good defaults and none of them changing which batches come:
+
+    * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
+    * ``io_threads``: threads that read
+    * ``prefetch``: batches in the making ahead of you
+    * ``memory``: ceiling for batches and look-ahead, in bytes or as ``"2GB"``
+    * ``on_error``: ``"raise"``, ``"skip"`` (the batch gets shorter) or ``"replace"`` (another row takes its place)
+    * ``error_limit``: how many bad samples are too many
+    * ``persistent``: threads live on between epochs and prepare the next one while you use the last batches
+    * ``ledger_rows``: the :meth:`ledger` keeps the rows themselves
+
+    For pipelines with Python functions, and for wrapped data sets:
+
+    * ``workers``: ``"threads"`` (nothing is pickled or copied; Python code of two threads takes turns, NumPy and image
+      libraries mostly do not), ``"processes"`` (results come back in shared memory) or ``"consumer"`` (when you ask)
+    * ``num_workers``: how many (default: the CPUs this process may use, shared among the ranks of the node)
+    * ``multiprocessing_context``: ``"fork"``, ``"forkserver"``, ``"spawn"`` or a context; the platform's own by default
+    * ``on_dead_worker``: ``"raise"``, or ``"replace"`` a worker process that was killed and go on
+
+    Which part of each global batch is this rank's, and how epochs are counted:
+
+    * ``rank``, ``world_size``: found from the launcher when not given, see :func:`infeed.world`
+    * ``epoch``: the first epoch
+    * ``endless``: one iteration never ends
+    * ``steps_per_epoch``: an iteration is so many steps, and the next goes on with the data where it stopped
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        *,
+        threads: int | None = None,
+        io_threads: int | None = None,
+        prefetch: int | None = None,
+        memory: int | str | None = None,
+        on_error: str = "raise",
+        error_limit: int = 1000,
+        persistent: bool = True,
+        ledger_rows: bool = False,
+        workers: str = "threads",
+        num_workers: int | None = None,
+        multiprocessing_context: Any = None,
+        on_dead_worker: str = "raise",
+        rank: int | None = None,
+        world_size: int | None = None,
+        epoch: int = 0,
+        endless: bool = False,
+        steps_per_epoch: int | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.world = world(rank, world_size)
+        self._options: dict[str, Any] = {
+            "threads": threads,
+            "io_threads": io_threads,
+            "prefetch": prefetch,
+            "memory": in_bytes(memory),
+            "on_error": on_error,
+            "error_limit": error_limit,
+            "persistent": persistent,
+            "ledger_rows": ledger_rows,
+            "endless": endless,
+            "steps_per_epoch": steps_per_epoch,
+        }
+        self._layer_options: dict[str, Any] = {
+            "workers": workers,
+            "num_workers": num_workers,
+            "multiprocessing_context": multiprocessing_context,
+            "on_dead_worker": on_dead_worker,
+        }
+        plan = pipeline.plan
+        self._layer = self._make_layer(on_error) if pipeline._runs_python else None
+        if not plan.fields:
+            # Nothing to read or decode: the engine only counts.
+            self._options |= {"threads": 1, "io_threads": 1}
+        place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
+        self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
+        self._tuple = plan.tuple
+        self._kinds = {name: kind for name, kind, _ in plan.fields}
+        self._runs: list[_core.Run | GivenRun] = []
+        live.add(self)
+
+    def _make_layer(self, on_error: str) -> Layer:
+        options = self._layer_options
+        return Layer(
+            self.pipeline,
+            world=self.world,
+            workers=options["workers"],
+            num_workers=options["num_workers"],
+            context=options["multiprocessing_context"],
+            on_dead_worker=options["on_dead_worker"],
+            on_error=on_error,
+        )
+
+    def __len__(self) -> int:
+        """Steps of an epoch: the same number on every rank."""
+        steps = self._core.steps
+        if steps is None:
+            raise TypeError(
+                "this loader has no length: it is endless, or a stream whose end is not known before it comes"
+            )
+        return steps
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next iteration runs."""
+        return self._core.epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch that the next iteration runs. Without it epochs follow each other.
+
+        The epoch that comes next anyway stays where it is, also in its middle: a loop that calls this after
+        :meth:`load_state_dict` goes on where it was.
+        """
+        self._core.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where you are: what you have received, not what is prefetched. A few hundred bytes of plain data.
+
+        It is the same on every rank, costs nothing, and can be taken at any step. It works where torch expects a
+        ``Stateful`` object: in ``torch.distributed.checkpoint`` and as a loader of Lightning.
+        """
+        state: dict[str, Any] = json.loads(self._core.state())
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *, strict: bool = True) -> None:
+        """Go on from a state: the next batch is the one that would have come, bit for bit.
+
+        Data, order and seed must be those of the state; threads, ranks, batch size and machine need not. With
+        ``strict=False`` decoders and transforms may have changed, too.
+        """
+        self._core.load_state(json.dumps(dict(state_dict)), strict)
+
+    def ledger(self) -> Ledger:
+        """What was handed out so far: per epoch, how many rows, and a hash of them that does not depend on their order.
+
+        Save it with each checkpoint, on each rank. ``infeed verify-epoch`` puts the ledgers of all ranks and all restarts
+        together and proves that every row came exactly as often as promised, or names those that did not.
+        """
+        return Ledger(json.loads(self._core.ledger()))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._batches(self._core.start())
+
+    def over(self, batches: Iterable[Sequence[int]], *, epoch: int | None = None) -> Iterator[Any]:
+        """One pass over rows that you choose: each entry of ``batches`` is the rows of one batch.
+
+        Random transforms see the rows in ``epoch`` (default: the loader's own). The order, state and ledger of the
+        loader have no part in it.
+        """
+        return self._batches(GivenRun(self._core.start_given(self.epoch if epoch is None else epoch), batches))
+
+    def _batches(self, run: _core.Run | GivenRun) -> Iterator[Any]:
+        self._runs.append(run)
+        try:
+            if not self._looks_ahead and self._layer is None:
+                while (batch := run.next()) is not None:
+                    yield self._hand_out(batch)
+                return
+            made = self._ahead(self._made(run))
+            while True:
+                start = time.perf_counter_ns()
+                item = next(made, None)
+                if item is None:
+                    return
+                run.received(time.perf_counter_ns() - start, item.filtered, item.bad)
+                yield item.batch
+        finally:
+            # Also reached by `break`, an exception in the loop's body and garbage collection.
+            run.close()
+            if run in self._runs:
+                self._runs.remove(run)
+
+    @property
+    def _looks_ahead(self) -> bool:
+        """Whether batches are taken before they are handed out: doors that override :meth:`_ahead` say so."""
+        return False
+
+    def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
+        """Batches as this process has them, in order, not yet counted as received."""
+        if self._layer is not None:
+            yield from self._layer.made(self, run)
+            return
+        while (batch := run.take()) is not None:
+            yield Made(self._hand_out(batch))
+
+    def _ahead(self, made: Iterator[Made]) -> Iterator[Made]:
+        """For doors that work ahead of the consumer: gives the same batches in the same order, taking some early."""
+        return made
+
+    def dummy(self, *, endless: bool = False) -> Dummy:
+        """Batches as this loader gives them, that cost nothing: one is made and handed out again and again.
+
+        Training with them is as fast as training with any loader can be. Values are random (whole numbers that are not
+        images are zero: a class and a token that every model knows); where shapes vary, it is the batch of the first
+        rows. An iteration has as many steps as an epoch of the loader, or never ends.
+        """
+        steps = None if endless else self._core.steps
+        return Dummy(made_up(self), steps)
+
+    def stats(self) -> Stats:
+        """Rates, waits, the stage that holds the loader back, and the bad samples so far."""
+        numbers, text = json.loads(self._core.stats_json()), self._core.stats_text()
+        if self._layer is not None:
+            numbers["python"], line = self._layer.stats(numbers["seconds"])
+            text = f"{text.rstrip()}\n{line}\n"
+        return Stats(numbers, text)
+
+    def explain(self) -> str:
+        """The pipeline in words."""
+        return self.pipeline.explain()
+
+    def close(self) -> None:
+        """Stop every iteration under way, and the threads that wait for the next epoch.
+
+        Happens by itself when a loop is left in the middle and when the loader is dropped.
+        """
+        for run in self._runs:
+            run.close()
+        self._runs.clear()
+        if self._layer is not None:
+            self._layer.close()
+        self._core.rest()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A loader travels to another process as its pipeline, options and state; it goes on where this one is.
+        options = {**self._options, **self._layer_options, "rank": self.world.rank, "world_size": self.world.size}
+        return _rebuild, (type(self), self.pipeline, options, self.state_dict())
+
+    def __repr__(self) -> str:
+        steps = self._core.steps
+        length = "without end" if steps is None else f"{steps} batches per epoch"
+        rank = "" if self.world.size == 1 else f", rank {self.world.rank} of {self.world.size}"
+        return f"<{type(self).__name__} of {self.pipeline!r}, {length}{rank}>"
+
+
+def _rebuild(kind: type[Loader], pipeline: Pipeline, options: dict[str, Any], state: dict[str, Any]) -> Loader:
+    loader = kind(pipeline, **options)
+    loader.load_state_dict(state)
+    return loader

@@ -1,0 +1,57 @@
+"""Where pipelines begin: files in a format, tables, arrays in memory, iterators, and pipelines joined into one."""
+
+from .corpora import file_list
+from .formats import (
+    arrow,
+    avro,
+    csv,
+    files,
+    folder,
+    jsonl,
+    lmdb,
+    manifest,
+    mds,
+    parquet,
+    sqlite,
+    tar,
+    text,
+    tfrecord,
+    tokens,
+)
+from .generated import Generated, generate
+from .joins import blend, concat, interleave
+from .memory import arrays, wrap
+from .paths import open
+from .streams import stream
+from .tables import column_stats, table, table_info
+
+__all__ = [
+    "Generated",
+    "arrays",
+    "arrow",
+    "avro",
+    "blend",
+    "column_stats",
+    "concat",
+    "csv",
+    "file_list",
+    "files",
+    "folder",
+    "generate",
+    "interleave",
+    "jsonl",
+    "lmdb",
+    "manifest",
+    "mds",
+    "open",
+    "parquet",
+    "sqlite",
+    "stream",
+    "table",
+    "table_info",
+    "tar",
+    "text",
+    "tfrecord",
+    "tokens",
+    "wrap",
+]

@@ -1,0 +1,85 @@
+"""Pipelines joined into one: one after the other, in turns, by weight."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..pipeline import Pipeline
+from ..recipes import whole
+from .streams import Rows
+
+
+def _join(pipelines: Iterable[Pipeline], **how: Any) -> Pipeline:
+    parts = list(pipelines)
+    if not parts:
+        raise ValueError(f"{how['op']} needs at least one pipeline")
+    for part in parts:
+        if not isinstance(part, Pipeline):
+            raise TypeError(f"{how['op']} takes pipelines, got {part!r}")
+        if any(isinstance(item, Rows) for item in part._given.values()):
+            raise ValueError(f"{how['op']} needs rows that can be addressed, and {part!r} is a stream")
+    given: dict[str, Any] = {}
+    recipes = []
+    for part in parts:
+        recipe, names = part.recipe, {}
+        for name, item in part._given.items():
+            # Two things of one name must be told apart; the same thing twice stays one.
+            others = (f"{name} ({i})" for i in itertools.count(2))
+            names[name] = next(n for n in itertools.chain([name], others) if given.get(n, item) is item)
+            given[names[name]] = item
+        recipes.append(_renamed(recipe, names))
+    return Pipeline({"source": {"join": how, "part": recipes}, "stage": []}, given)
+
+
+def _renamed(recipe: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A recipe in which things that Python hands over have other names."""
+    source = recipe["source"]
+    if "join" in source:
+        source["part"] = [_renamed(part, names) for part in source["part"]]
+    elif source.get("format") in ("python", "arrays", "rows"):
+        source["paths"] = [names[name] for name in source["paths"]]
+    return recipe
+
+
+def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
+    """One pipeline after the other; ``a + b`` is the same."""
+    return _join(pipelines, op="concat")
+
+
+def interleave(pipelines: Iterable[Pipeline], *, run: int = 1, stop: str = "first") -> Pipeline:
+    """Pipelines in turns, ``run`` rows of each.
+
+    ``stop="first"`` ends the epoch when the first of them is used up, ``stop="all"`` goes on with the others until every
+    row has come once.
+    """
+    if stop not in ("first", "all"):
+        raise ValueError(f'stop must be "first" or "all", got {stop!r}')
+    return _join(pipelines, op="interleave", run=whole("run", run), stop=stop)
+
+
+def blend(
+    pipelines: Iterable[Pipeline],
+    weights: Sequence[float] | None = None,
+    *,
+    length: int | str = "first",
+) -> Pipeline:
+    """Mix pipelines by weight, evenly at every scale: at every place each part has its share, to within one row.
+
+    ``length`` is a number of rows, ``"first"`` (an epoch ends before a part would repeat a row) or ``"all"`` (it ends
+    when every part has been gone through, small ones several times). What a part has left over comes in the next
+    epoch. The sequence is that of Megatron's and BlendCorpus's ``build_blending_indices``, index for index.
+    """
+    parts = list(pipelines)
+    given = [1.0] * len(parts) if weights is None else [float(w) for w in weights]
+    if len(given) != len(parts):
+        raise ValueError(f"{len(given)} weights for {len(parts)} pipelines")
+    for weight in given:
+        if not math.isfinite(weight) or weight < 0:
+            raise ValueError(f"weights must be finite and not negative, got {weight}")
+    if isinstance(length, str) and length not in ("first", "all"):
+        raise ValueError(f'length must be a number, "first" or "all", got {length!r}')
+    how = length if isinstance(length, str) else {"exactly": whole("length", length)}
+    return _join(parts, op="blend", weights=given, length=how)
