@@ -6,12 +6,14 @@ import json
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._typing import BalanceMode, Decoder, LastBatch, Ragged, ShuffleKind, one_of
+from .doors.options import ON_DEVICE, DeviceOptions, LoaderOptions, refuse_unknown
 from .functions import Function
 from .recipes import integers, is_wrapped, names, reals, short, whole
 from .reports import Quality, Verdict
@@ -19,10 +21,13 @@ from .sequences import SequenceStages
 from .transforms import BatchTransform, Transform
 
 if TYPE_CHECKING:
+    import jax.sharding
+    import torch
+
     from .doors.arrow import ArrowLoader
     from .doors.jax import JaxLoader
     from .doors.loader import Loader
-    from .torch import TorchLoader
+    from .torch import DeviceLoader, TorchLoader
 
 
 class Pipeline(SequenceStages):
@@ -90,7 +95,7 @@ class Pipeline(SequenceStages):
         self,
         *,
         seed: int = 0,
-        kind: str = "auto",
+        kind: ShuffleKind = "auto",
         window: int | None = None,
         block: int | None = None,
         buffer: int | None = None,
@@ -110,8 +115,7 @@ class Pipeline(SequenceStages):
 
         Giving ``window`` or ``buffer`` says the kind. :meth:`quality` measures how well a choice mixes.
         """
-        if kind not in ("auto", "global", "block", "buffer", "none"):
-            raise ValueError(f'kind must be "auto", "global", "block", "buffer" or "none", got {kind!r}')
+        one_of("kind", kind, ShuffleKind)
         stage: dict[str, Any] = {"seed": whole("seed", seed)}
         if kind != "auto":
             stage["kind"] = kind
@@ -194,15 +198,14 @@ class Pipeline(SequenceStages):
             stage["length"] = whole("length", length)
         return self._then(op="weighted", **stage, replacement=bool(replacement), seed=whole("seed", seed))
 
-    def balance(self, by: str | Sequence[int] = "label", *, mode: str = "over", seed: int = 0) -> Pipeline:
+    def balance(self, by: str | Sequence[int] = "label", *, mode: BalanceMode = "over", seed: int = 0) -> Pipeline:
         """Let classes take turns, so that each has the same share of every batch.
 
         ``by`` is one class number per row, or the name of a field that holds it (``"label"`` of an image folder is known,
         other fields are read once). ``mode="over"`` repeats rows of small classes until the largest is through;
         ``mode="under"`` stops when the smallest is, and the next epoch goes on with what was left over.
         """
-        if mode not in ("over", "under"):
-            raise ValueError(f'mode must be "over" or "under", got {mode!r}')
+        one_of("mode", mode, BalanceMode)
         column = by if isinstance(by, str) else integers(np.asarray(by))
         return self._then(op="balance", by=column, mode=mode, seed=whole("seed", seed))
 
@@ -268,7 +271,7 @@ class Pipeline(SequenceStages):
         exact: bool = False,
         orientation: bool = False,
         max_pixels: int | None = None,
-        **fields: str,
+        **fields: Decoder,
     ) -> Pipeline:
         """Decode fields: ``decode(jpg="rgb", cls="int")``. Fields that are not named stay bytes.
 
@@ -373,8 +376,8 @@ class Pipeline(SequenceStages):
         *,
         global_size: int | None = None,
         drop_last: bool = False,
-        last: str = "short",
-        ragged: str = "list",
+        last: LastBatch = "short",
+        ragged: Ragged = "list",
         pad_value: float = 0,
         pad_multiple: int | None = None,
         pad_length: int | None = None,
@@ -391,10 +394,8 @@ class Pipeline(SequenceStages):
         batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that makes
         a batch of a list of samples instead.
         """
-        if ragged not in ("list", "pad"):
-            raise ValueError(f'ragged must be "list" or "pad", got {ragged!r}')
-        if last not in ("short", "drop", "pad"):
-            raise ValueError(f'last must be "short", "drop" or "pad", got {last!r}')
+        one_of("ragged", ragged, Ragged)
+        one_of("last", last, LastBatch)
         if drop_last and last == "pad":
             raise ValueError('drop_last=True and last="pad" contradict each other')
         if (size is None) == (global_size is None):
@@ -456,16 +457,21 @@ class Pipeline(SequenceStages):
             return self._call(Function("tuple", fields))
         return self._then(op="tuple", fields=list(fields))
 
-    def to_numpy(self, **options: Any) -> Loader:
+    def to_numpy(self, **options: Unpack[LoaderOptions]) -> Loader:
         """Open the NumPy door: a :class:`~infeed.loader.Loader` whose batches are dicts of arrays.
 
         See :class:`~infeed.loader.Loader` for the options (threads, memory, on_error, ...).
         """
         from .doors.loader import Loader
 
+        refuse_unknown("to_numpy", options)
         return Loader(self, **options)
 
-    def to_torch(self, *, device: Any = None, **options: Any) -> TorchLoader:
+    @overload
+    def to_torch(self, *, device: None = None, **options: Unpack[LoaderOptions]) -> TorchLoader: ...
+    @overload
+    def to_torch(self, *, device: str | int | torch.device, **options: Unpack[DeviceOptions]) -> DeviceLoader: ...
+    def to_torch(self, *, device: str | int | torch.device | None = None, **options: Any) -> TorchLoader:
         """Open the PyTorch door: a :class:`~infeed.torch.TorchLoader` whose batches are dicts of tensors.
 
         Tensors share the batch's memory. With ``device`` they are on that device already when they are handed out, and
@@ -474,16 +480,24 @@ class Pipeline(SequenceStages):
         """
         from .torch import DeviceLoader, TorchLoader
 
+        refuse_unknown("to_torch", options, DeviceOptions, "device")
         if device is not None:
             return DeviceLoader(self, device=device, **options)
-        lost = {"ahead", "channels_last", "dtype", "label", "on", "on_device", "pin"} & options.keys()
+        lost = ON_DEVICE & options.keys()
         if lost:
             raise TypeError(
                 f'{min(lost)}= is an option of the way to a device: give device="cuda" (or "cpu") with it'
             )
         return TorchLoader(self, **options)
 
-    def to_jax(self, *, sharding: Any = None, device: Any = None, ahead: int = 2, **options: Any) -> JaxLoader:
+    def to_jax(
+        self,
+        *,
+        sharding: jax.sharding.Sharding | None = None,
+        device: Any = None,
+        ahead: int = 2,
+        **options: Unpack[LoaderOptions],
+    ) -> JaxLoader:
         """Open the JAX door: a :class:`~infeed.jax.JaxLoader` whose batches are dicts of ``jax.Array``.
 
         With ``sharding`` they are global arrays over the devices of all processes. The next ``ahead`` batches are on
@@ -491,9 +505,10 @@ class Pipeline(SequenceStages):
         """
         from .doors.jax import JaxLoader
 
+        refuse_unknown("to_jax", options, LoaderOptions, "sharding", "device", "ahead")
         return JaxLoader(self, sharding=sharding, device=device, ahead=ahead, **options)
 
-    def to_tf(self, *, state: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    def to_tf(self, *, state: Mapping[str, Any] | None = None, **options: Unpack[LoaderOptions]) -> Any:
         """Open the TensorFlow door: a ``tf.data.Dataset`` whose elements are batches. Each pass is the next epoch.
 
         Numeric arrays share the batch's memory; texts, JSON and bytes are ``tf.string``; arrays of varying shape are
@@ -503,9 +518,10 @@ class Pipeline(SequenceStages):
         """
         from .doors.tf import dataset
 
+        refuse_unknown("to_tf", options, LoaderOptions, "state")
         return dataset(self, state=state, **options)
 
-    def to_arrow(self, *, meta: bool = False, **options: Any) -> ArrowLoader:
+    def to_arrow(self, *, meta: bool = False, **options: Unpack[LoaderOptions]) -> ArrowLoader:
         """Open the Arrow door: an :class:`~infeed.arrow_door.ArrowLoader` whose batches are ``pyarrow.RecordBatch``.
 
         Polars, pandas, DuckDB and all that speak Arrow take them. ``meta=True`` adds the columns ``__key__``, ``__row__``
@@ -513,6 +529,7 @@ class Pipeline(SequenceStages):
         """
         from .doors.arrow import ArrowLoader
 
+        refuse_unknown("to_arrow", options, LoaderOptions, "meta")
         return ArrowLoader(self, meta=meta, **options)
 
     def explain(self) -> str:

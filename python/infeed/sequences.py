@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from . import transforms as T
+from ._typing import IntegerDtype, LongDocuments, PackMode, Rest, one_of
 from .recipes import whole
 
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ class SequenceStages:
         length: int,
         *,
         on: str = "tokens",
-        mode: str = "concat",
+        mode: PackMode = "concat",
         eod: int | None = None,
         pad: int = 0,
-        long: str = "split",
-        rest: str = "drop",
+        long: LongDocuments = "split",
+        rest: Rest = "drop",
         group: int | None = None,
-        dtype: str = "int64",
+        dtype: IntegerDtype = "int64",
         labels: bool = False,
         segment_ids: bool = False,
         position_ids: bool = False,
@@ -83,10 +84,8 @@ class SequenceStages:
         takes its share of the sequences: with many ranks, write tokens once with ``infeed tokenize`` and use
         :func:`infeed.tokens`.
         """
-        if mode not in ("concat", "first_fit", "best_fit"):
-            raise ValueError(f'mode must be "concat", "first_fit" or "best_fit", got {mode!r}')
-        if long not in ("split", "truncate", "drop"):
-            raise ValueError(f'long must be "split", "truncate" or "drop", got {long!r}')
+        one_of("mode", mode, PackMode)
+        one_of("long", long, LongDocuments)
         stage: dict[str, Any] = {"mode": mode, "long": long}
         if group is not None:
             stage["group"] = whole("group", group)
@@ -102,8 +101,8 @@ class SequenceStages:
         on: str = "tokens",
         eod: int | None = None,
         pad: int = 0,
-        rest: str = "pad",
-        dtype: str = "int64",
+        rest: Rest = "pad",
+        dtype: IntegerDtype = "int64",
         labels: bool = False,
         segment_ids: bool = False,
         position_ids: bool = False,
@@ -124,15 +123,14 @@ class SequenceStages:
         on: str,
         eod: int | None,
         pad: int,
-        rest: str,
-        dtype: str,
+        rest: Rest,
+        dtype: IntegerDtype,
         labels: bool,
         segment_ids: bool,
         position_ids: bool,
         **stage: Any,
     ) -> Self:
-        if rest not in ("drop", "pad"):
-            raise ValueError(f'rest must be "drop" or "pad", got {rest!r}')
+        one_of("rest", rest, Rest)
         if eod is not None:
             stage["eod"] = int(eod)
         return self._then(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .. import _core
 from ..batch import Batch
 from .loader import Loader
+from .options import LoaderOptions
 from .specs import Spec, specs
 
 try:
@@ -35,7 +36,7 @@ class ArrowLoader(Loader):
     The loader itself is an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(loader)`` reads one epoch.
     """
 
-    def __init__(self, pipeline: Pipeline, *, meta: bool = False, **options: Any) -> None:
+    def __init__(self, pipeline: Pipeline, *, meta: bool = False, **options: Unpack[LoaderOptions]) -> None:
         super().__init__(pipeline, **options)
         self.meta = meta
         self._specs, _ = specs(pipeline)

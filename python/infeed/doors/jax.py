@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .. import _core
 from ..batch import GivenRun, Made
 from ..launch import world
 from .loader import Loader
+from .options import LoaderOptions
 
 try:
     import jax
@@ -48,7 +49,7 @@ class JaxLoader(Loader):
         sharding: Sharding | None = None,
         device: Any = None,
         ahead: int = 2,
-        **options: Any,
+        **options: Unpack[LoaderOptions],
     ) -> None:
         if sharding is not None and device is not None:
             raise ValueError("give either sharding or device: a sharding names its devices")

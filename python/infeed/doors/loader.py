@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .._typing import OnDeadWorker, OnError, StartMethod, Workers
 from ..batch import GivenRun, Made
 from ..functions.layer import Layer
 from ..launch import world
@@ -59,14 +61,14 @@ class Loader(Face):
         io_threads: int | None = None,
         prefetch: int | None = None,
         memory: int | str | None = None,
-        on_error: str = "raise",
+        on_error: OnError = "raise",
         error_limit: int = 1000,
         persistent: bool = True,
         ledger_rows: bool = False,
-        workers: str = "threads",
+        workers: Workers = "threads",
         num_workers: int | None = None,
-        multiprocessing_context: Any = None,
-        on_dead_worker: str = "raise",
+        multiprocessing_context: StartMethod | BaseContext | None = None,
+        on_dead_worker: OnDeadWorker = "raise",
         rank: int | None = None,
         world_size: int | None = None,
         epoch: int = 0,
@@ -105,7 +107,7 @@ class Loader(Face):
         self._runs: list[_core.Run | GivenRun] = []
         live.add(self)
 
-    def _make_layer(self, on_error: str) -> Layer:
+    def _make_layer(self, on_error: OnError) -> Layer:
         options = self._layer_options
         return Layer(
             self.pipeline,

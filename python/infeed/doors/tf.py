@@ -7,12 +7,13 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ..batch import Batch
 from .loader import Loader
+from .options import LoaderOptions
 from .specs import Spec, specs
 
 try:
@@ -33,7 +34,7 @@ class TfLoader(Loader):
 
     KEPT = 1024
 
-    def __init__(self, pipeline: Pipeline, **options: Any) -> None:
+    def __init__(self, pipeline: Pipeline, **options: Unpack[LoaderOptions]) -> None:
         super().__init__(pipeline, **options)
         self._taken = 0
         self._states: deque[str] = deque(maxlen=self.KEPT)
@@ -80,7 +81,9 @@ class TfLoader(Loader):
         return column if kind == "json" else super()._convert(column, kind, array)
 
 
-def dataset(pipeline: Pipeline, *, state: Mapping[str, Any] | None = None, **options: Any) -> tf.data.Dataset:
+def dataset(
+    pipeline: Pipeline, *, state: Mapping[str, Any] | None = None, **options: Unpack[LoaderOptions]
+) -> tf.data.Dataset:
     """The pipeline as a ``tf.data.Dataset``: see :meth:`infeed.Pipeline.to_tf`."""
     loader = TfLoader(pipeline, **options)
     partial = False

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._typing import Ragged
+
 New = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 
 
-def collate(samples: Sequence[Any], *, ragged: str = "list", pad_value: float = 0, new: New = np.empty) -> Any:
+def collate(samples: Sequence[Any], *, ragged: Ragged = "list", pad_value: float = 0, new: New = np.empty) -> Any:
     """Dicts become a dict of batches, tuples a tuple of batches; arrays, tensors and numbers become one array.
 
     Arrays whose shapes differ become a list, or with ``ragged="pad"`` one array. Text, bytes and everything else become

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
+from .._typing import OnDeadWorker, OnError, Workers
 from ..launch import World
 from .runners import runner
 from .tail import Failed, Result, Tail, Task
@@ -26,11 +27,11 @@ class Layer:
         pipeline: Pipeline,
         *,
         world: World,
-        workers: str,
+        workers: Workers,
         num_workers: int | None,
         context: Any,
-        on_dead_worker: str,
-        on_error: str,
+        on_dead_worker: OnDeadWorker,
+        on_error: OnError,
     ) -> None:
         if on_error == "replace":
             raise ValueError(

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
+from .._typing import OnDeadWorker, Workers, one_of
 from .tail import Result, Tail, Task
 
 T = TypeVar("T", covariant=True)
@@ -219,20 +220,18 @@ def portable(result: Result) -> Result:
 
 def runner(
     tail: Tail,
-    workers: str,
+    workers: Workers,
     number: int,
     context: Any = None,
-    on_dead_worker: str = "raise",
+    on_dead_worker: OnDeadWorker = "raise",
 ) -> Runner:
     """The runner by its name."""
-    if on_dead_worker not in ("raise", "replace"):
-        raise ValueError(f'on_dead_worker must be "raise" or "replace", got {on_dead_worker!r}')
+    one_of("on_dead_worker", on_dead_worker, OnDeadWorker)
+    one_of("workers", workers, Workers)
     if workers == "consumer":
         return InConsumer(tail)
     if number < 1:
         raise ValueError(f'num_workers must be at least 1, got {number}; workers="consumer" uses none')
     if workers == "threads":
         return InThreads(tail, number)
-    if workers == "processes":
-        return InProcesses(tail, number, context, on_dead_worker)
-    raise ValueError(f'workers must be "threads", "processes" or "consumer", got {workers!r}')
+    return InProcesses(tail, number, context, on_dead_worker)

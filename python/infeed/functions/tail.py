@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._typing import Ragged
 from .collate import New, collate
 from .seeds import ROW, Kept, generator, seed_all
 from .stage import Function, Prepared, takes_rng
@@ -70,7 +71,7 @@ class Tail:
         sources: Sequence[tuple[int, Any]] = (),
         seed: int = 0,
         skip_bad: bool = False,
-        ragged: str = "list",
+        ragged: Ragged = "list",
         pad_value: float = 0,
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> None:

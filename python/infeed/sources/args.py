@@ -2,10 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from .._typing import Drift, IntegerDtype, IntegerName, Nulls, Read, SplitPart
 
 Scalar = float | str | bool
+
+
+class TableFormatArgs(TypedDict, total=False):
+    """What single formats of tables take: :func:`infeed.arrow`, :func:`infeed.sqlite` and :func:`infeed.csv` say more."""
+
+    read: Read
+    split: str | None
+    table: str | None
+    query: str | None
+    key: str | Iterable[str] | None
+    page: int | None
+    delimiter: str | None
+    header: bool
+    names: Sequence[str] | None
+    types: Mapping[str, str] | None
+
+
+class TableReadArgs(TableFormatArgs, total=False):
+    """The same with what every format of tables takes: see :func:`infeed.parquet`."""
+
+    where: str | None
+    nulls: Nulls
+    fill: Scalar | Mapping[str, Scalar] | None
+
+
+class TokenArgs(TypedDict, total=False):
+    """What :func:`infeed.tokens` takes, apart from what chooses the samples."""
+
+    dtype: IntegerDtype
+    labels: bool
+    eod: int | None
+    position_ids: bool
+    loss_mask: bool
+    document_ids: bool
+    attention_mask: bool
+    reset: bool
+    stride: int | None
+    split: str | None
+    part: SplitPart
+    cache: str | os.PathLike[str] | None
+    vocab: int | None
+    raw: IntegerName | None
+    read: Read
+    drift: Drift
 
 
 def table_args(**given: Any) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
+from .._typing import Sampling
 from ..pipeline import Pipeline
 from ..recipes import whole
+from .args import TokenArgs
 from .formats import tokens
 from .joins import blend
 
@@ -50,8 +52,8 @@ def file_list(
     *,
     samples: int | None = None,
     seed: int = 1234,
-    sampling: str = "windows",
-    **how: Any,
+    sampling: Sampling = "windows",
+    **how: Unpack[TokenArgs],
 ) -> Pipeline:
     """Read a BlendCorpus file list, one ``weight prefix corpus`` a line, as a blend in two levels.
 

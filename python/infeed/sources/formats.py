@@ -12,6 +12,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._typing import (
+    Drift,
+    IntegerDtype,
+    IntegerName,
+    LmdbKeys,
+    Nulls,
+    Read,
+    Sampling,
+    SplitPart,
+    TextErrors,
+    TextRows,
+)
 from ..pipeline import Pipeline
 from ..recipes import whole
 from .args import Scalar, table_args
@@ -21,7 +33,7 @@ MAX_ROW = 256 << 20
 """Bytes of the largest row, unless ``max_row`` says otherwise."""
 
 
-def tar(paths: Paths, *, lenient: bool = False, index: str = "auto") -> Pipeline:
+def tar(paths: Paths, *, lenient: bool = False, index: str | os.PathLike[str] = "auto") -> Pipeline:
     """Read WebDataset tars.
 
     ``lenient`` steps over damaged parts instead of refusing the shard. ``index`` says where the table of members is kept
@@ -105,8 +117,8 @@ def csv(
 def text(
     paths: Paths,
     *,
-    by: str = "line",
-    errors: str = "strict",
+    by: TextRows = "line",
+    errors: TextErrors = "strict",
     index: str | os.PathLike[str] = "auto",
     max_row: int = MAX_ROW,
 ) -> Pipeline:
@@ -124,7 +136,7 @@ def tfrecord(
     *,
     features: Mapping[str, str] | str | None = None,
     check: bool = True,
-    index: str = "auto",
+    index: str | os.PathLike[str] = "auto",
     max_row: int = MAX_ROW,
 ) -> Pipeline:
     """Read TFRecord files. Field: ``record``, its bytes; or the features of the ``tf.train.Example`` in it.
@@ -135,7 +147,7 @@ def tfrecord(
     compared). ``index="auto"`` uses a file of ``offset length`` lines beside the shard (``.index``, ``.idx``) where
     it fits.
     """
-    args: dict[str, Any] = {"check": check, "index": index, "max_row": max_row}
+    args: dict[str, Any] = {"check": check, "index": os.fspath(index), "max_row": max_row}
     if features is not None:
         args["features"] = features if isinstance(features, str) else dict(features)
     return _open(paths, "tfrecord", args)
@@ -151,7 +163,7 @@ def mds(path: str | os.PathLike[str], *, check: bool = False, pickle: bool = Fal
     return _open(path, "mds", {"check": check, "pickle": pickle})
 
 
-def lmdb(paths: Paths, *, name: str | None = None, key: str = "auto") -> Pipeline:
+def lmdb(paths: Paths, *, name: str | None = None, key: LmdbKeys = "auto") -> Pipeline:
     """Read LMDB: every entry is a row, in the order of the keys. Fields: ``key`` and ``value``.
 
     ``paths`` is the folder or the file ``data.mdb`` in it. ``name`` is that of a database inside the file. Keys are
@@ -169,9 +181,9 @@ def parquet(
     *,
     columns: Iterable[str] | None = None,
     where: str | None = None,
-    nulls: str = "auto",
+    nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
-    read: str = "mmap",
+    read: Read = "mmap",
 ) -> Pipeline:
     """Read Parquet files. A field per column; columns inside structs are called ``a.b``.
 
@@ -192,10 +204,10 @@ def arrow(
     *,
     columns: Iterable[str] | None = None,
     where: str | None = None,
-    nulls: str = "auto",
+    nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
     split: str | None = None,
-    read: str = "mmap",
+    read: Read = "mmap",
 ) -> Pipeline:
     """Read Arrow IPC files and streams (Feather version 2), and folders of Hugging Face data sets.
 
@@ -211,9 +223,9 @@ def avro(
     *,
     columns: Iterable[str] | None = None,
     where: str | None = None,
-    nulls: str = "auto",
+    nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
-    read: str = "mmap",
+    read: Read = "mmap",
 ) -> Pipeline:
     """Read Avro object container files. Arguments as in :func:`parquet`."""
     return _open(paths, "avro", table_args(columns=columns, where_=where, nulls=nulls, fill=fill, read=read))
@@ -228,7 +240,7 @@ def sqlite(
     page: int | None = None,
     columns: Iterable[str] | None = None,
     where: str | None = None,
-    nulls: str = "auto",
+    nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
 ) -> Pipeline:
     """Read a table, or the result of a query, of an SQLite database.
@@ -247,7 +259,7 @@ def tokens(
     paths: Paths,
     length: int,
     *,
-    dtype: str = "int64",
+    dtype: IntegerDtype = "int64",
     labels: bool = False,
     eod: int | None = None,
     position_ids: bool = False,
@@ -256,16 +268,16 @@ def tokens(
     attention_mask: bool = False,
     reset: bool = True,
     stride: int | None = None,
-    sampling: str = "windows",
+    sampling: Sampling = "windows",
     samples: int | None = None,
     seed: int = 1234,
     split: str | None = None,
-    part: str = "train",
+    part: SplitPart = "train",
     cache: str | os.PathLike[str] | None = None,
     vocab: int | None = None,
-    raw: str | None = None,
-    read: str = "mmap",
-    drift: str = "error",
+    raw: IntegerName | None = None,
+    read: Read = "mmap",
+    drift: Drift = "error",
 ) -> Pipeline:
     """Read rows of ``length`` tokens out of token files.
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from .. import _core
+from .._typing import Framework, one_of
 from ..errors import StateError
 from ..launch import world
 from ..reports import Stats
@@ -20,7 +21,7 @@ def generate(
     batch_spec: Mapping[str, tuple[tuple[int, ...], Any]] | None = None,
     seed: int = 0,
     device: Any = None,
-    framework: str = "torch",
+    framework: Framework = "torch",
     epoch: int = 0,
     rank: int | None = None,
     world_size: int | None = None,
@@ -40,8 +41,7 @@ def generate(
         raise TypeError(f"generate takes a function of (generator, epoch, step), got {fn!r}")
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    if framework not in ("torch", "jax"):
-        raise ValueError(f'framework must be "torch" or "jax", got {framework!r}')
+    one_of("framework", framework, Framework)
     return Generated(fn, steps, batch_spec, seed, device, framework, epoch, rank, world_size)
 
 
@@ -55,7 +55,7 @@ class Generated:
         batch_spec: Mapping[str, tuple[tuple[int, ...], Any]] | None,
         seed: int,
         device: Any,
-        framework: str,
+        framework: Framework,
         epoch: int,
         rank: int | None,
         world_size: int | None,

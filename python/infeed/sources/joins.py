@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._typing import Stop, one_of
 from ..pipeline import Pipeline
 from ..recipes import whole
 from .streams import Rows
@@ -49,14 +50,13 @@ def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
     return _join(pipelines, op="concat")
 
 
-def interleave(pipelines: Iterable[Pipeline], *, run: int = 1, stop: str = "first") -> Pipeline:
+def interleave(pipelines: Iterable[Pipeline], *, run: int = 1, stop: Stop = "first") -> Pipeline:
     """Pipelines in turns, ``run`` rows of each.
 
     ``stop="first"`` ends the epoch when the first of them is used up, ``stop="all"`` goes on with the others until every
     row has come once.
     """
-    if stop not in ("first", "all"):
-        raise ValueError(f'stop must be "first" or "all", got {stop!r}')
+    one_of("stop", stop, Stop)
     return _join(pipelines, op="interleave", run=whole("run", run), stop=stop)
 
 
@@ -64,7 +64,7 @@ def blend(
     pipelines: Iterable[Pipeline],
     weights: Sequence[float] | None = None,
     *,
-    length: int | str = "first",
+    length: int | Stop = "first",
 ) -> Pipeline:
     """Mix pipelines by weight, evenly at every scale: at every place each part has its share, to within one row.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from .. import _core
+from .._typing import DtypeName, Nulls, TableFormat
 from ..pipeline import Pipeline
-from .args import table_args
+from .args import TableFormatArgs, TableReadArgs, table_args
 from .paths import Paths, _open, path_list
 from .table_ops import Op, Settle, category_lists, stats
 
@@ -19,10 +20,20 @@ def _kind(paths: list[str], format: str) -> str:
     return "csv_table" if kind == "csv" else kind
 
 
-def table_info(paths: Paths, *, format: str = "auto", **args: Any) -> dict[str, Any]:
+def table_info(
+    paths: Paths,
+    *,
+    format: TableFormat = "auto",
+    columns: Iterable[str] | None = None,
+    **args: Unpack[TableReadArgs],
+) -> dict[str, Any]:
     """Rows, blocks and fields of a table, without reading its rows."""
     many = path_list(paths)
-    found: dict[str, Any] = json.loads(_core.table_info(_kind(many, format), many, json.dumps(table_args(**args))))
+    return _info(many, _kind(many, format), table_args(columns=columns, **args))
+
+
+def _info(paths: list[str], kind: str, args: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_core.table_info(kind, paths, json.dumps(args)))
     return found
 
 
@@ -31,8 +42,8 @@ def column_stats(
     columns: Iterable[str] | None = None,
     *,
     categories: Iterable[str] = (),
-    format: str = "auto",
-    **args: Any,
+    format: TableFormat = "auto",
+    **args: Unpack[TableReadArgs],
 ) -> dict[str, dict[str, Any]]:
     """Go through columns once, on all CPUs: ``count``, ``nulls``, ``mean``, ``std``, ``min`` and ``max`` of each.
 
@@ -53,17 +64,17 @@ def table(
     *,
     features: Sequence[str] | None = None,
     label: str | Sequence[str] | None = None,
-    dtype: str = "float32",
-    label_dtype: str | None = None,
+    dtype: DtypeName = "float32",
+    label_dtype: DtypeName | None = None,
     fill: float | str | Mapping[str, float | str] | None = None,
     transforms: Mapping[str, Op | Sequence[Op]] | Sequence[Op] | str | None = None,
     categories: Mapping[str, Sequence[str] | Sequence[int] | str] | Sequence[str] | None = None,
     unknown: int | str = -1,
     where: str | None = None,
-    nulls: str = "auto",
+    nulls: Nulls = "auto",
     name: str = "features",
-    format: str = "auto",
-    **args: Any,
+    format: TableFormat = "auto",
+    **args: Unpack[TableFormatArgs],
 ) -> Pipeline:
     """Read columns of numbers as one matrix, ready for a model: a field ``features`` of shape ``[columns]``, and labels.
 
@@ -89,7 +100,7 @@ def table(
     base = table_args(where_=where, **args)
     lists = category_lists(categories)
     if features is None:
-        info = table_info(many, format=kind, **base)
+        info = _info(many, kind, base)
         numbers = [f["name"] for f in info["fields"] if f["number"] or f["name"] in lists]
         features = [n for n in numbers if n not in labels]
         if not features:

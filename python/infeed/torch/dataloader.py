@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, Protocol
 
+from .._typing import OnDeadWorker
 from ..errors import PlanError
 
 try:
@@ -73,7 +74,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         native: bool | Literal["auto"] = "auto",
         threads: int | None = None,
         share_lists: bool = True,
-        on_dead_worker: Literal["raise", "replace"] = "raise",
+        on_dead_worker: OnDeadWorker = "raise",
         workers: Literal["auto", "processes", "threads"] = "auto",
     ) -> None:
         if workers not in ("auto", "processes", "threads"):

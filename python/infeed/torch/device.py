@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import torch
 
 from .. import _core
 from ..batch import Batch, GivenRun, Made
+from ..doors.options import LoaderOptions
 from .delivery import Delivery, Placed, Pulled
 from .lanes import Lane, Mark, lane_to, settle
 from .loader import TorchLoader
@@ -47,7 +48,7 @@ class DeviceLoader(TorchLoader):
         label: str | None = None,
         ahead: int = 2,
         pin: bool = True,
-        **options: Any,
+        **options: Unpack[LoaderOptions],
     ) -> None:
         super().__init__(pipeline, **options)
         if ahead < 1:

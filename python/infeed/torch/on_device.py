@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from .. import _core
+from .._typing import Layout, one_of
 
 __all__ = ["CutMix", "MixUp", "Normalize", "RandomHorizontalFlip", "ToLayout"]
 
@@ -95,9 +96,8 @@ class RandomHorizontalFlip:
 class ToLayout:
     """Puts the axes in order: ``"CHW"``, ``"HWC"``, or ``"channels_last"``, which is C x H x W that lies as H x W x C."""
 
-    def __init__(self, layout: str) -> None:
-        if layout not in ("CHW", "HWC", "channels_last"):
-            raise ValueError(f'layout must be "CHW", "HWC" or "channels_last", got {layout!r}')
+    def __init__(self, layout: Layout) -> None:
+        one_of("layout", layout, Layout)
         self.layout = layout
 
     def __call__(self, images: torch.Tensor) -> torch.Tensor:

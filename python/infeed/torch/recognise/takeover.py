@@ -133,7 +133,8 @@ def _open(pipeline: Pipeline, loader: DataLoader[Any], rest: Any) -> TorchLoader
     try:
         if pipeline.plan.is_stream:
             raise Unknown("its rows cannot be looked up (compressed tars are streams)")
-        return pipeline.to_torch(**options)
+        opened: TorchLoader = pipeline.to_torch(**options)
+        return opened
     except (ValueError, OSError) as error:
         raise Unknown(f"the native pipeline refuses it: {error}") from error
 

@@ -1,0 +1,68 @@
+"""The options of doors, for type checkers and for the check at run time."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from multiprocessing.context import BaseContext
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from .._typing import OnDeadWorker, OnError, StartMethod, Workers
+
+if TYPE_CHECKING:
+    import torch
+
+
+class LoaderOptions(TypedDict, total=False):
+    """What every door takes: see :class:`~infeed.loader.Loader`, which says what each means and its default."""
+
+    threads: int | None
+    io_threads: int | None
+    prefetch: int | None
+    memory: int | str | None
+    on_error: OnError
+    error_limit: int
+    persistent: bool
+    ledger_rows: bool
+    workers: Workers
+    num_workers: int | None
+    multiprocessing_context: StartMethod | BaseContext | None
+    on_dead_worker: OnDeadWorker
+    rank: int | None
+    world_size: int | None
+    epoch: int
+    endless: bool
+    steps_per_epoch: int | None
+
+
+class DeviceOptions(LoaderOptions, total=False):
+    """What the PyTorch door takes with ``device=``: see :class:`~infeed.torch.DeviceLoader`."""
+
+    channels_last: bool
+    dtype: torch.dtype | Mapping[str, torch.dtype] | None
+    on_device: Iterable[Callable[..., Any]] | None
+    on: str | Iterable[str] | None
+    label: str | None
+    ahead: int
+    pin: bool
+
+
+def names_of(options: type) -> frozenset[str]:
+    """The names that a table of options has."""
+    # A TypedDict has no base class at run time: only its own attributes tell.
+    keys: frozenset[str] = options.__optional_keys__ | options.__required_keys__  # type: ignore[attr-defined]
+    return keys
+
+
+ON_DEVICE = names_of(DeviceOptions) - names_of(LoaderOptions)
+"""Options that mean nothing without a device."""
+
+
+def refuse_unknown(door: str, given: Mapping[str, Any], options: type = LoaderOptions, *more: str) -> None:
+    """Refuse an option that a door does not have, and name the nearest that it has."""
+    names = sorted(names_of(options).union(more))
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}=?" if near else f"there are {', '.join(names)}"
+            raise TypeError(f"{door} has no option {name}=; {hint}")
