@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self, Unpack
 
-from . import transforms as T
-from ._typing import IntegerDtype, LongDocuments, PackMode, Rest, one_of
-from .recipes import whole
-
-if TYPE_CHECKING:
-    from .transforms import Transform
+from .. import transforms as T
+from .._typing import IntegerDtype, LongDocuments, PackMode, Rest, one_of
+from ..recipes import whole
+from .options import MaskOptions, SpanOptions, TokenizeOptions
+from .samples import SampleStages
 
 
-class SequenceStages:
+class SequenceStages(SampleStages):
     """What :class:`~infeed.Pipeline` does with documents and tokens."""
-
-    # The pipeline has these two; they stand here for those below.
-    def _then(self, **stage: Any) -> Self:
-        raise NotImplementedError
-
-    def map(
-        self,
-        *transforms: Transform | Callable[..., Any],
-        on: str | Iterable[str] | None = None,
-        seeded: bool = True,
-    ) -> Self:
-        """Apply transforms: see :meth:`infeed.Pipeline.map`."""
-        raise NotImplementedError
 
     def tokenize(
         self,
@@ -37,7 +22,7 @@ class SequenceStages:
         on: str = "text",
         to: str = "tokens",
         keep: bool = False,
-        **options: Any,
+        **options: Unpack[TokenizeOptions],
     ) -> Self:
         """Turn the text ``on`` into the token ids ``to``, with a ``tokenizer.json`` of Hugging Face tokenizers.
 
@@ -146,7 +131,7 @@ class SequenceStages:
             **stage,
         )
 
-    def mask_tokens(self, *, on: str = "tokens", labels: str = "labels", **options: Any) -> Self:
+    def mask_tokens(self, *, on: str = "tokens", labels: str = "labels", **options: Unpack[MaskOptions]) -> Self:
         """Hide tokens for masked language modelling: ``on`` becomes the input, ``labels`` what was hidden.
 
         The options are those of :class:`infeed.transforms.MaskTokens`.
@@ -154,7 +139,7 @@ class SequenceStages:
         out = self._then(op="copy", field=on, to=[labels], keep=True)
         return out.map(T.MaskTokens(**options), on=[on, labels])
 
-    def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Any) -> Self:
+    def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Unpack[SpanOptions]) -> Self:
         """Replace spans by sentinels, as T5 is trained: ``on`` becomes the input, ``targets`` what was replaced.
 
         The options are those of :class:`infeed.transforms.CorruptSpans`.

@@ -1,0 +1,99 @@
+"""What a pipeline is, apart from what can be done with it: a recipe, and what Python hands over beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+from .. import _core
+from ..functions import Function
+from ..recipes import is_wrapped, short
+
+
+class Description:
+    """A recipe that grows stage by stage. Immutable: every stage makes a new one."""
+
+    def __init__(
+        self,
+        recipe: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        functions: Sequence[Function] = (),
+        collate: Callable[[list[Any]], Any] | None = None,
+    ) -> None:
+        self._json = json.dumps(recipe)
+        # What a recipe cannot hold, by the name that stands in its place: iterators, arrays, wrapped data sets.
+        self._given = dict(given or {})
+        # Nor functions: the recipe has their names.
+        self._functions = tuple(functions)
+        self._collate = collate
+        self._plan: _core.Plan | None = None
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The description as plain data."""
+        recipe: dict[str, Any] = json.loads(self._json)
+        return recipe
+
+    @property
+    def plan(self) -> _core.Plan:
+        """The recipe checked against its data. Opens the files when asked for the first time."""
+        if self._plan is None:
+            self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
+        return self._plan
+
+    def _then(self, **stage: Any) -> Self:
+        recipe = self.recipe
+        recipe["stage"].append(stage)
+        return type(self)(recipe, self._given, self._functions, self._collate)
+
+    def _call(self, *functions: Function) -> Self:
+        """With Python functions at its end."""
+        recipe = self.recipe
+        recipe["stage"] += [{"op": "python", "what": function.name} for function in functions]
+        return type(self)(recipe, self._given, (*self._functions, *functions), self._collate)
+
+    @property
+    def _runs_python(self) -> bool:
+        """Whether a part of every sample is made in Python."""
+        return bool(self._functions) or self._collate is not None or any(is_wrapped(g) for g in self._given.values())
+
+    @property
+    def _collation(self) -> dict[str, Any]:
+        """How samples that Python made become batches."""
+        stage: dict[str, Any] = next((s for s in self.recipe["stage"] if s["op"] == "batch"), {})
+        return {
+            "ragged": stage.get("ragged", "list"),
+            "pad_value": stage.get("pad_value", 0.0),
+            "collate": self._collate,
+        }
+
+    @property
+    def classes(self) -> list[str]:
+        """Class names of an image folder or manifest; empty where there are none."""
+        return self.plan.classes
+
+    def rows(self) -> int:
+        """How many samples an epoch has."""
+        if self.plan.is_stream:
+            raise TypeError("nobody knows how many rows a stream has before it ends")
+        return self.plan.places
+
+    def __len__(self) -> int:
+        self.rows()
+        return self.plan.batches
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Description) and self._parts() == other._parts()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._json, self._given, self._functions, self._collate
+
+    def __hash__(self) -> int:
+        return hash(self._json)
+
+    def __repr__(self) -> str:
+        return short(self.recipe)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.recipe, self._given, self._functions, self._collate)

@@ -1,0 +1,129 @@
+"""The stages that work on single samples: decode, transform, copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+from .._typing import Decoder
+from ..functions import Function
+from ..recipes import names, whole
+from ..transforms import BatchTransform, Transform
+from .description import Description
+
+
+class SampleStages(Description):
+    """What :class:`~infeed.Pipeline` does with samples."""
+
+    def seed(self, seed: int) -> Self:
+        """Set the seed of random transforms; without it they use the seed of :meth:`shuffle`."""
+        return self._then(op="seed", seed=whole("seed", seed))
+
+    def select(self, *fields: str) -> Self:
+        """Keep only these fields. The others are not even read."""
+        return self._then(op="select", fields=list(fields))
+
+    def decode(
+        self,
+        *,
+        exact: bool = False,
+        orientation: bool = False,
+        max_pixels: int | None = None,
+        **fields: Decoder,
+    ) -> Self:
+        """Decode fields: ``decode(jpg="rgb", cls="int")``. Fields that are not named stay bytes.
+
+        ``infeed list decoders`` shows what there is. For images: ``exact`` forbids the decoder to shrink while it
+        decodes, ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
+        """
+        if not fields:
+            raise ValueError('decode needs at least one field, for example decode(jpg="rgb")')
+        image: dict[str, Any] = {"exact": exact, "orientation": orientation}
+        if max_pixels is not None:
+            image["max_pixels"] = whole("max_pixels", max_pixels)
+        uses = {}
+        for field, name in fields.items():
+            if not isinstance(name, str):
+                raise TypeError(f"decode({field}=...) takes the name of a decoder, got {name!r}")
+            uses[field] = {"name": name, "args": image if name in ("rgb", "gray", "stored") else {}}
+        return self._then(op="decode", fields=uses)
+
+    def map(
+        self,
+        *transforms: Transform | Callable[..., Any],
+        on: str | Iterable[str] | None = None,
+        seeded: bool = True,
+    ) -> Self:
+        """Apply transforms of :mod:`infeed.transforms`, or Python functions, one after the other.
+
+        ``on`` names the field or fields. Transforms without it work on every image; several fields get the same random
+        choices, so an image and its mask stay aligned.
+
+        A Python function takes a sample (a dict of arrays) and gives one; with ``on`` it takes and gives the value of
+        that field, or a tuple of values. Transforms of torchvision and albumentations are such functions. Who runs them
+        is said to the door: ``to_torch(workers="threads" | "processes" | "consumer", num_workers=...)``. A function with
+        a parameter ``rng`` gets a NumPy generator of its own for each row. For others the generators of ``random``,
+        ``numpy.random`` and torch are seeded per row, unless ``seeded=False`` or they run in threads, where nothing
+        global can be seeded.
+        """
+        if not transforms:
+            raise ValueError("map needs at least one transform or function")
+        fields = names(on)
+        out = self
+        for transform in transforms:
+            if isinstance(transform, BatchTransform):
+                raise TypeError(f"{transform.name} works on batches: use map_batch({transform!r}) after batch()")
+            if isinstance(transform, Transform):
+                if not out._functions:
+                    out = out._then(op="map", name=transform.name, on=list(fields), args=transform.args)
+                    continue
+                function = Function("native", (transform,), fields, number=len(out._functions))
+            elif callable(transform):
+                function = Function("map", transform, fields, seeded, len(out._functions))
+            else:
+                raise TypeError(f"map takes transforms of infeed.transforms and functions, got {transform!r}")
+            out = out._call(function)
+        return out
+
+    def flat_map(self, function: Callable[..., Iterable[Any]], *, seeded: bool = True) -> Self:
+        """Apply a Python function that makes any number of samples of one: it gives an iterable of samples.
+
+        ``batch(64)`` counts rows: a batch holds all samples that its 64 rows became.
+        """
+        if not callable(function):
+            raise TypeError(f"flat_map takes a function, got {function!r}")
+        return self._call(Function("flat_map", function, (), seeded, len(self._functions)))
+
+    def views(
+        self,
+        field: str | Sequence[str],
+        count: int,
+        *transforms: Transform,
+        to: str | Sequence[str] | None = None,
+        keep: bool = False,
+    ) -> Self:
+        """Make ``count`` views of one image, each with random choices of its own, as SimCLR and DINO want them.
+
+        The views are fields of their own: ``jpg_0``, ``jpg_1``, ..., or with ``to="global"`` ``global_0``, ``global_1``.
+        ``transforms`` are applied to each; :meth:`map` with ``on="jpg_0"`` does more to one of them. The image is decoded
+        once for all its views. Several fields (``views(["jpg", "mask"], 2, ...)``) share the choices inside each view.
+
+        The field itself can go into more views, and otherwise is not there any more, unless ``keep=True`` says so:
+
+        >>> data = data.views("jpg", 2, T.RandomResizedCrop(224), to="global")
+        >>> data = data.views("jpg", 6, T.RandomResizedCrop(96), to="local")
+        """
+        fields = [field] if isinstance(field, str) else list(field)
+        names = fields if to is None else [to] if isinstance(to, str) else list(to)
+        if not fields or len(names) != len(fields):
+            raise ValueError(f"views needs one name in to= for each field, got {names} for {fields}")
+        if whole("count", count) == 0:
+            raise ValueError("views needs a count of at least 1")
+        out = self
+        for source, name in zip(fields, names, strict=True):
+            copies = [f"{name}_{i}" for i in range(count)]
+            out = out._then(op="copy", field=source, to=copies, keep=bool(keep))
+        if transforms:
+            for i in range(count):
+                out = out.map(*transforms, on=[f"{name}_{i}" for name in names])
+        return out
