@@ -120,7 +120,11 @@ class Loader(Face):
         )
 
     def __len__(self) -> int:
-        """Steps of an epoch: the same number on every rank."""
+        """Batches of an epoch that this rank gets, as ``len`` of a ``DataLoader``: the same number on every rank.
+
+        With ``steps_per_epoch`` it is that number. Endless loaders and streams have no length: a ``TypeError``. Rows are
+        counted by ``len(loader.pipeline)``.
+        """
         steps = self._core.steps
         if steps is None:
             raise TypeError(

@@ -74,14 +74,25 @@ class Description:
         return self.plan.classes
 
     def rows(self) -> int:
-        """How many samples an epoch has."""
+        """How many rows an epoch has, over all ranks: the same as ``len(pipeline)``.
+
+        A pipeline is what a ``Dataset`` is to PyTorch and Hugging Face users, so its length counts rows, before and after
+        :meth:`batch`. ``len(loader)`` counts batches, as that of a ``DataLoader`` does: the steps of one rank.
+
+        Rows are counted as the order has them: after ``take``, ``subset``, ``balance`` and filters that need no decoding.
+        A row that comes twice counts twice. A row that is left out only when its sample is made (a filter over decoded
+        fields, a Python function, a bad sample) counts too: it makes a batch shorter. ``pipeline.plan.rows`` is how many
+        rows the files have.
+
+        A stream has no length: this is a ``TypeError``.
+        """
         if self.plan.is_stream:
             raise TypeError("nobody knows how many rows a stream has before it ends")
         return self.plan.places
 
     def __len__(self) -> int:
-        self.rows()
-        return self.plan.batches
+        """Rows of an epoch: :meth:`rows`. Batches are counted by ``len(loader)``."""
+        return self.rows()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Description) and self._parts() == other._parts()
