@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from infeed import _core
+from infeed.transforms import _type
 
 TARGET = Path(__file__).parent.parent / "python" / "infeed" / "transforms.pyi"
 
@@ -19,6 +20,8 @@ HEAD = '''"""Transforms, with the names and parameters of ``torchvision.transfor
 
 from collections.abc import Sequence
 from typing import Any
+
+from ._typing import IntegerName, Interpolation, PaddingMode, Side, WarpInterpolation
 
 class Transform:
     name: str
@@ -44,7 +47,7 @@ def text() -> str:
         params = ["self"]
         for p in entry["params"]:
             default = "" if p["required"] else f" = {_literal(p['default'])}"
-            params.append(f"{p['name']}: {p['python']}{default}")
+            params.append(f"{p['name']}: {_type(p)}{default}")
         about = [entry["about"], *(f"    * {p['name']}: {p['about']}" for p in entry["params"])]
         doc = "\n".join(about)
         end = "" if len(about) == 1 else "\n    "

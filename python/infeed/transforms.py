@@ -7,11 +7,13 @@ knows whatever the loader knows.
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, get_type_hints
 
-from . import _core
+from . import _core, _typing
 
 
 class Transform:
@@ -87,15 +89,62 @@ def _plain(value: Any) -> Any:
     return str(value)  # numpy.dtype, torch.dtype
 
 
+# The tables say `str` where only some words are taken.
+_WORDS = {
+    "nearest, box, bilinear, hamming, bicubic or lanczos": "Interpolation",
+    "nearest or bilinear": "WarpInterpolation",
+    "padding_mode": "PaddingMode",
+    "side": "Side",
+    "truncation": "Side",
+    "dtype": "IntegerName",
+}
+
+
+def _type(param: dict[str, Any]) -> str:
+    """The type of a parameter as Python writes it."""
+    if param["python"] != "str":
+        return str(param["python"])
+    return _WORDS.get(param["about"]) or _WORDS.get(param["name"], "str")
+
+
+def _init(params: list[dict[str, Any]], about: str) -> Callable[..., None]:
+    """A constructor that shows its parameters, with types and defaults, to ``help`` and ``inspect.signature``."""
+
+    def __init__(self: Transform, *values: Any, **named: Any) -> None:
+        Transform.__init__(self, *values, **named)
+
+    __init__.__annotations__ = {p["name"]: _type(p) for p in params}
+    types = get_type_hints(__init__, {"Sequence": Sequence, **vars(_typing)})
+    shown = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    for p in params:
+        default = tuple(p["default"]) if isinstance(p["default"], list) else p["default"]
+        shown.append(
+            inspect.Parameter(
+                p["name"],
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if p["required"] else default,
+                annotation=types[p["name"]],
+            )
+        )
+    __init__.__annotations__ = {**types, "return": None}
+    __init__.__signature__ = inspect.Signature(shown, return_annotation=None)  # type: ignore[attr-defined]
+    __init__.__doc__ = about
+    return __init__
+
+
 def _classes(kind: str, base: type[Transform]) -> dict[str, type[Transform]]:
     out = {}
     for entry in json.loads(_core.entries(kind)):
         lines = [entry["about"], ""]
         lines += [f"* ``{p['name']}``: {p['about']}" for p in entry["params"]]
+        doc = "\n".join(lines)
+        init = _init(entry["params"], doc)
+        init.__qualname__ = f"{entry['name']}.__init__"
         body = {
             "name": entry["name"],
             "_params": tuple(entry["params"]),
-            "__doc__": "\n".join(lines),
+            "__doc__": doc,
+            "__init__": init,
             "__module__": __name__,
         }
         out[entry["name"]] = type(entry["name"], (base,), body)

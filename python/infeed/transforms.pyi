@@ -5,6 +5,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ._typing import IntegerName, Interpolation, PaddingMode, Side, WarpInterpolation
+
 class Transform:
     name: str
     args: dict[str, Any]
@@ -24,7 +26,7 @@ class Resize(Transform):
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
 
-    def __init__(self, size: int | Sequence[int], interpolation: str = 'bilinear', max_size: int | None = None, antialias: bool = True) -> None: ...
+    def __init__(self, size: int | Sequence[int], interpolation: Interpolation = 'bilinear', max_size: int | None = None, antialias: bool = True) -> None: ...
 
 class CenterCrop(Transform):
     """the middle of the image
@@ -52,7 +54,7 @@ class RandomResizedCrop(Transform):
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
 
-    def __init__(self, size: int | Sequence[int], scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (0.75, 1.3333333333333333), interpolation: str = 'bilinear', antialias: bool = True) -> None: ...
+    def __init__(self, size: int | Sequence[int], scale: Sequence[float] = (0.08, 1.0), ratio: Sequence[float] = (0.75, 1.3333333333333333), interpolation: Interpolation = 'bilinear', antialias: bool = True) -> None: ...
 
 class RandomHorizontalFlip(Transform):
     """mirror left and right with a given probability
@@ -75,7 +77,7 @@ class Pad(Transform):
     * padding_mode: constant (fill), edge (repeat the last pixel), reflect or symmetric (mirror without or with it)
     """
 
-    def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: str = 'constant') -> None: ...
+    def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: PaddingMode = 'constant') -> None: ...
 
 class ColorJitter(Transform):
     """change brightness, contrast, saturation and hue by random factors, in random order
@@ -118,7 +120,7 @@ class RandomRotation(Transform):
     * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
     """
 
-    def __init__(self, degrees: float | Sequence[float], interpolation: str = 'nearest', expand: bool = False, center: Sequence[float] | None = None, fill: float | Sequence[float] | None = 0) -> None: ...
+    def __init__(self, degrees: float | Sequence[float], interpolation: WarpInterpolation = 'nearest', expand: bool = False, center: Sequence[float] | None = None, fill: float | Sequence[float] | None = 0) -> None: ...
 
 class RandomAffine(Transform):
     """turn, move, scale and shear at random
@@ -131,7 +133,7 @@ class RandomAffine(Transform):
     * center: point (x, y) that stays where it is; the middle of the image unless given
     """
 
-    def __init__(self, degrees: float | Sequence[float], translate: Sequence[float] | None = None, scale: Sequence[float] | None = None, shear: float | Sequence[float] | None = None, interpolation: str = 'nearest', fill: float | Sequence[float] | None = 0, center: Sequence[float] | None = None) -> None: ...
+    def __init__(self, degrees: float | Sequence[float], translate: Sequence[float] | None = None, scale: Sequence[float] | None = None, shear: float | Sequence[float] | None = None, interpolation: WarpInterpolation = 'nearest', fill: float | Sequence[float] | None = 0, center: Sequence[float] | None = None) -> None: ...
 
 class RandomPerspective(Transform):
     """move the corners inwards at random, with a given probability
@@ -141,7 +143,7 @@ class RandomPerspective(Transform):
     * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
     """
 
-    def __init__(self, distortion_scale: float = 0.5, p: float = 0.5, interpolation: str = 'bilinear', fill: float | Sequence[float] | None = 0) -> None: ...
+    def __init__(self, distortion_scale: float = 0.5, p: float = 0.5, interpolation: WarpInterpolation = 'bilinear', fill: float | Sequence[float] | None = 0) -> None: ...
 
 class RandAugment(Transform):
     """some operations on colours and geometry, chosen at random, all of one strength
@@ -152,7 +154,7 @@ class RandAugment(Transform):
     * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
     """
 
-    def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+    def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31, interpolation: WarpInterpolation = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
 
 class TrivialAugmentWide(Transform):
     """one operation on colours or geometry, chosen at random, of random strength
@@ -161,7 +163,7 @@ class TrivialAugmentWide(Transform):
     * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
     """
 
-    def __init__(self, num_magnitude_bins: int = 31, interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+    def __init__(self, num_magnitude_bins: int = 31, interpolation: WarpInterpolation = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
 
 class AutoAugment(Transform):
     """a pair of operations on colours and geometry, chosen at random from a learned list
@@ -170,7 +172,7 @@ class AutoAugment(Transform):
     * fill: colour of pixels outside the image in levels of 0..255, one number or one per channel
     """
 
-    def __init__(self, policy: object = 'imagenet', interpolation: str = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
+    def __init__(self, policy: object = 'imagenet', interpolation: WarpInterpolation = 'nearest', fill: float | Sequence[float] | None = None) -> None: ...
 
 class RandomPosterize(Transform):
     """keep only the highest bits of every value, with a given probability
@@ -258,7 +260,7 @@ class Tokenize(Transform):
     * dtype: element type: uint16, uint32, int32, uint64 or int64
     """
 
-    def __init__(self, tokenizer: str, max_length: int | None = None, truncation: str = 'right', special_tokens: bool = True, bos: str | int | None = None, eos: str | int | None = None, dtype: str = 'int32') -> None: ...
+    def __init__(self, tokenizer: str, max_length: int | None = None, truncation: Side = 'right', special_tokens: bool = True, bos: str | int | None = None, eos: str | int | None = None, dtype: IntegerName = 'int32') -> None: ...
 
 class Truncate(Transform):
     """cut arrays to at most this length along their first dimension
@@ -266,7 +268,7 @@ class Truncate(Transform):
     * side: which end is cut off: right or left
     """
 
-    def __init__(self, length: int, side: str = 'right') -> None: ...
+    def __init__(self, length: int, side: Side = 'right') -> None: ...
 
 class PadTo(Transform):
     """fill arrays up to a length, or to a multiple of one, along their first dimension
@@ -276,7 +278,7 @@ class PadTo(Transform):
     * side: which end is filled up: right or left
     """
 
-    def __init__(self, length: int | None = None, multiple: int | None = None, value: float = 0, side: str = 'right') -> None: ...
+    def __init__(self, length: int | None = None, multiple: int | None = None, value: float = 0, side: Side = 'right') -> None: ...
 
 class MaskTokens(Transform):
     """hide tokens for masked language modelling, on=["tokens", "labels"]: two copies of the same tokens
