@@ -1,0 +1,62 @@
+"""Calls as users write them, for test_typing.py: mypy must refuse the lines marked so, and no others. Never run."""
+
+from __future__ import annotations
+
+import torch
+
+import infeed
+from infeed import transforms as T
+from infeed.torch import DeviceLoader
+
+data = infeed.open("train-{000000..000127}.tar")
+
+# Doors.
+data.to_numpy(threads=2, memory="2GB", on_error="skip")
+data.to_numpy(thread=2)  # refused
+data.to_numpy(threads="2")  # refused
+data.to_numpy(on_error="skp")  # refused
+data.to_numpy(workers="processes", multiprocessing_context="spawn", on_dead_worker="replace")
+data.to_numpy(workers="process")  # refused
+data.to_torch(threads=2)
+data.to_torch(pin=False)  # refused
+data.to_torch(device="cuda", pin=False, channels_last=True, dtype=torch.bfloat16)
+data.to_torch(device="cuda", pinned=False)  # refused
+on_device: DeviceLoader = data.to_torch(device=0)
+data.to_jax(ahead=3, epoch=2)
+data.to_jax(aheed=3)  # refused
+data.to_tf(state=None, rank=0, world_size=2)
+data.to_tf(stat=None)  # refused
+data.to_arrow(meta=True, prefetch=4)
+data.to_arrow(metas=True)  # refused
+
+# Stages. They give pipelines.
+made: infeed.Pipeline = data.shuffle(seed=7, kind="global").decode(jpg="rgb", cls="int").batch(8, ragged="pad")
+data.shuffle(kind="globally")  # refused
+data.decode(jpg="rbg")  # refused
+data.batch(8, last="dropped")  # refused
+data.pack(128, mode="best_fit", dtype="int32").batch(4)
+data.pack(128, mode="bestfit")  # refused
+data.tokenize("tokenizer.json", max_length=128, truncation="left")
+data.tokenize("tokenizer.json", max_len=128)  # refused
+data.mask_tokens(mask=3, vocab=1000)
+data.mask_tokens(mask=3)  # refused
+
+# Sources.
+infeed.interleave([data, data], stop="all")
+infeed.interleave([data, data], stop="last")  # refused
+infeed.blend([data, data], [1, 2], length=100)
+infeed.blend([data, data], [1, 2], length="shortest")  # refused
+infeed.parquet("x.parquet", nulls="error", read="pread")
+infeed.parquet("x.parquet", read="direct")  # refused
+infeed.tokens("x", 128, sampling="megatron", dtype="int32")
+infeed.tokens("x", 128, sampling="gpt")  # refused
+infeed.table("x.parquet", dtype="float16", page=100)
+infeed.table("x.parquet", dtype="floats")  # refused
+infeed.table("x.parquet", pages=100)  # refused
+infeed.file_list("blend.txt", 128, labels=True)
+infeed.file_list("blend.txt", 128, label=True)  # refused
+
+# Transforms.
+T.RandomResizedCrop(224, interpolation="bicubic")
+T.RandomResizedCrop(224, interpolation="cubic")  # refused
+T.RandomResizedCrop(224, scales=(0.1, 1.0))  # refused
