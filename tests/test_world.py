@@ -187,7 +187,11 @@ MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="needs mpiexec")
 def test_mpiexec():
-    show = "import infeed; w = infeed.world(); print(w.rank, w.size, w.local_rank, w.local_size)"
+    # In one piece: mpiexec passes on what it gets, and lines that come in parts mix.
+    show = (
+        "import infeed, os; w = infeed.world();"
+        ' os.write(1, f"{w.rank} {w.size} {w.local_rank} {w.local_size}\\n".encode())'
+    )
     command = [str(MPIEXEC), "-n", "3", sys.executable, "-c", show]
     run = subprocess.run(command, capture_output=True, text=True, env=bare(), timeout=300)
     assert run.returncode == 0, run.stderr
