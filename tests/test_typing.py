@@ -158,7 +158,7 @@ def test_lengths(rows):
 @pytest.mark.parametrize(
     ("module", "names", "needs"),
     [
-        ("loader", ["Loader", "Ledger", "Stats"], "numpy"),
+        ("loader", ["Loader", "LoaderOptions", "Ledger", "Stats"], "numpy"),
         ("pipeline", ["Pipeline"], "numpy"),
         ("sources", ["open", "tar", "stream"], "numpy"),
         ("errors", ["PlanError"], "numpy"),

@@ -6,6 +6,7 @@ import torch
 
 import infeed
 from infeed import transforms as T
+from infeed.loader import LoaderOptions
 from infeed.torch import DeviceLoader
 
 data = infeed.open("train-{000000..000127}.tar")
@@ -17,7 +18,10 @@ data.to_numpy(threads="2")  # refused
 data.to_numpy(on_error="skp")  # refused
 data.to_numpy(workers="processes", multiprocessing_context="spawn", on_dead_worker="replace")
 data.to_numpy(workers="process")  # refused
+kept: LoaderOptions = {"threads": 2, "on_error": "skip"}
+data.to_numpy(**kept)
 data.to_torch(threads=2)
+data.to_torch(**kept)
 data.to_torch(pin=False)  # refused
 data.to_torch(device="cuda", pin=False, channels_last=True, dtype=torch.bfloat16)
 data.to_torch(device="cuda", pinned=False)  # refused

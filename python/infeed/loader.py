@@ -1,6 +1,7 @@
-"""Loaders: pipelines in motion, and what they report."""
+"""Loaders: pipelines in motion, the options they take, and what they report."""
 
 from .doors.loader import Loader
+from .doors.options import DeviceOptions, LoaderOptions
 from .reports import Ledger, Stats
 
-__all__ = ["Ledger", "Loader", "Stats"]
+__all__ = ["DeviceOptions", "Ledger", "Loader", "LoaderOptions", "Stats"]

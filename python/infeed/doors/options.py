@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class LoaderOptions(TypedDict, total=False):
-    """What every door takes: see :class:`~infeed.loader.Loader`, which says what each means and its default."""
+    """What every door takes: see :class:`~infeed.loader.Loader`, which says what each means and its default.
+
+    A dict of options that is kept somewhere can be typed with it:
+
+    >>> options: infeed.loader.LoaderOptions = {"threads": 8, "on_error": "skip"}
+    >>> train.to_torch(**options)
+    """
 
     threads: int | None
     io_threads: int | None
