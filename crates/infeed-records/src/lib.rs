@@ -1,4 +1,5 @@
-//! Formats that are cut into records row by row: JSON lines, CSV, text, TFRecord, MDS, LMDB.
+//! Formats that are cut into records row by row: JSON lines, CSV, text, TFRecord, MDS, LMDB; and the
+//! headers of `.npy` files.
 //!
 //! Everything here is a function of bytes: no files, no threads, and no `unsafe` but for one instruction in [`json`]. Rows are
 //! found by a [`split::Split`], which takes bytes piece by piece, so that it serves files that are indexed and streams that
@@ -12,6 +13,8 @@ pub mod hash;
 pub mod json;
 pub mod lmdb;
 pub mod mds;
+pub mod npy;
+pub mod preview;
 pub mod split;
 pub mod text;
 pub mod tfrecord;

@@ -104,7 +104,7 @@ impl TokenFile {
         let mut scratch = Vec::new();
         // Headers are short: longer ones belong to types with many fields.
         let head = data.get(0, data.len().min(1 << 16) as usize, &mut scratch)?;
-        let header = npy::Header::parse(head, data.len(), path)?;
+        let header = npy::header(head, data.len(), path)?;
         let [tokens] = header.shape[..] else {
             let what = format!("an array of shape {:?}; tokens have one dimension", header.shape);
             return Err(Error::Format { shard: path.to_owned(), offset: 0, what });
@@ -115,6 +115,7 @@ impl TokenFile {
             return Err(Error::argument(what));
         }
         let (name, start) = (path.to_owned(), header.data_at as u64);
+        let tokens = tokens as u64;
         Ok(TokenFile { path: name.clone(), name, data, dtype: header.dtype, start, tokens, index: None })
     }
 

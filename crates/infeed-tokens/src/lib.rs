@@ -3,7 +3,6 @@
 //! | module | holds |
 //! |---|---|
 //! | [`idx`] | `.idx` files: `MMIDIDX` and the older `TNTIDX` |
-//! | [`npy`] | headers of `.npy` files |
 //! | [`TokenFile`] | one file of tokens, cut into sequences and documents where an index says so |
 //! | [`TokenSource`] | rows of tokens for the engine: windows, or Megatron's GPT samples |
 //! | [`gpt`] | GPT samples, index for index as Megatron's, and their cache files |
@@ -23,7 +22,7 @@ mod fuzzing;
 pub mod gpt;
 pub mod idx;
 pub mod list;
-pub mod npy;
+mod npy;
 mod options;
 mod source;
 mod sys;

@@ -6,8 +6,9 @@
 //! those that the corpus must give, and every entry is checked.
 
 use super::{Ask, Epochs, Samples};
-use crate::{Read, data::Held, element, npy::Header, writer::replace};
+use crate::{element, npy, writer::replace};
 use infeed_core::{Dtype, Error, Result};
+use infeed_records::npy::Header;
 use md5::{Digest, Md5};
 use std::{io::Write, path::Path};
 
@@ -73,11 +74,11 @@ fn write(folder: &str, text: &str, samples: &Samples) -> Result<()> {
     let stem = Path::new(folder).join(hash(text));
     let path = |ending: usize| format!("{}{}", stem.display(), ENDINGS[ending]);
     let numbers = samples.documents.iter().map(|d| d.to_le_bytes());
-    array(&path(1), Dtype::I32, &[samples.documents.len() as u64], numbers)?;
+    array(&path(1), Dtype::I32, &[samples.documents.len()], numbers)?;
     let starts = samples.starts.iter().flatten().map(|n| i64::from(*n).to_le_bytes());
-    array(&path(2), Dtype::I64, &[samples.starts.len() as u64, 2], starts)?;
+    array(&path(2), Dtype::I64, &[samples.starts.len(), 2], starts)?;
     let shuffle = samples.shuffle.iter().map(|n| n.to_le_bytes());
-    array(&path(3), Dtype::U32, &[samples.shuffle.len() as u64], shuffle)?;
+    array(&path(3), Dtype::U32, &[samples.shuffle.len()], shuffle)?;
     // Last: whoever looks for the files needs all four, so they are complete when this one is there.
     replace(&path(0), |out| out.write_all(text.as_bytes()))
 }
@@ -85,7 +86,7 @@ fn write(folder: &str, text: &str, samples: &Samples) -> Result<()> {
 fn array<const N: usize>(
     path: &str,
     dtype: Dtype,
-    shape: &[u64],
+    shape: &[usize],
     numbers: impl Iterator<Item = [u8; N]>,
 ) -> Result<()> {
     replace(path, |out| {
@@ -150,9 +151,12 @@ fn stale(path: &str, what: &str) -> Error {
 
 /// The numbers of an array of this shape. `take` refuses those that cannot be.
 fn load<T>(path: &str, types: &[Dtype], shape: &[u64], take: impl Fn(u64) -> Option<T>) -> Result<Vec<T>> {
-    let held = Held::open(path, Read::Pread)?;
-    let header = Header::parse(&held, held.len() as u64, path)?;
-    if header.shape != shape || !types.contains(&header.dtype) || header.fortran {
+    let held = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    let header = npy::header(&held, held.len() as u64, path)?;
+    if !header.shape.iter().map(|n| *n as u64).eq(shape.iter().copied())
+        || !types.contains(&header.dtype)
+        || header.fortran
+    {
         let what = format!("an array of {}{:?} instead of {}{shape:?}", header.dtype, header.shape, types[0]);
         return Err(stale(path, &what));
     }

@@ -1,7 +1,8 @@
 //! One line of the table of image formats, and the choice among them.
 
-use super::{CODECS, preview::preview};
+use super::CODECS;
 use infeed_core::{Error, ImageCodec, Result};
+use infeed_records::preview::preview;
 
 /// One image format: feeds the sniffing, `infeed list` and the docs table.
 #[derive(Debug, Clone, Copy)]

@@ -19,7 +19,6 @@ mod orient;
 mod other;
 mod pixels;
 mod png;
-mod preview;
 mod scalar;
 mod text;
 mod webp;

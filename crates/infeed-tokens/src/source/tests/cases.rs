@@ -11,7 +11,10 @@ fn files_without_an_index() {
     assert_eq!(first(&[path("train")], json!({"length": 3})), [0, 1, 2]);
     assert_eq!(first(&[path("train.bin")], json!({"length": 2, "raw": "uint8"})), [0, 0]);
     assert_eq!(first(&[path("train.bin")], json!({"length": 2, "raw": "uint32"})), [65_536, 3 * 65_536 + 2]);
-    let npy = [crate::npy::Header::write(Dtype::I32, &[3]), vec![1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255]];
+    let npy = [
+        infeed_records::npy::Header::write(Dtype::I32, &[3]),
+        vec![1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255],
+    ];
     std::fs::write(path("x.npy"), npy.concat()).unwrap();
     assert_eq!(first(&[path("x.npy")], json!({"length": 3})), [1, 2, -1]);
     let mut headed = vec![0u8; 1024];

@@ -1,13 +1,12 @@
 //! NumPy's `.npy` files.
 
-mod header;
 mod order;
 
 use super::needs_encoded;
-use header::Header;
 use infeed_core::{
     Args, Bytes, Decoder, Dim, Dtype, Entry, Error, FieldSpec, Param, Result, Scratch, Tensor, Value,
 };
+use infeed_records::npy::Header;
 
 #[cfg(test)]
 mod tests;
@@ -85,13 +84,12 @@ impl Decoder for Npy {
     }
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
-        let header = header::read(bytes)?;
+        let header = Header::read(bytes).map_err(|fault| Error::sample(fault.what))?;
         self.check(&header)?;
-        let Header { dtype, swapped, fortran, shape, data_at } = header;
-        let len = shape
-            .iter()
-            .try_fold(dtype.size(), |n, d| n.checked_mul(*d))
-            .ok_or_else(|| Error::sample(format!("NumPy array of the impossible shape {shape:?}")))?;
+        let (len, swapped) = (header.data_len(), header.is_swapped());
+        let Header { dtype, fortran, shape, data_at, .. } = header;
+        let len =
+            len.ok_or_else(|| Error::sample(format!("NumPy array of the impossible shape {shape:?}")))?;
         let there = bytes.len() - data_at;
         if there != len {
             return Err(Error::sample(if there < len {

@@ -1,7 +1,8 @@
 //! Numbers written as text: the class labels of WebDataset's `.cls` files and the like.
 
-use super::{needs_encoded, preview::preview};
+use super::needs_encoded;
 use infeed_core::{Bytes, Decoder, Dtype, Entry, Error, FieldSpec, Result, Scratch, Tensor, Value};
+use infeed_records::preview::preview;
 use std::num::IntErrorKind;
 
 #[cfg(test)]

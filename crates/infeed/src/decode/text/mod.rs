@@ -1,7 +1,8 @@
 //! UTF-8 text.
 
-use super::{needs_encoded, preview::preview};
+use super::needs_encoded;
 use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value};
+use infeed_records::preview::preview;
 
 #[cfg(test)]
 mod tests;

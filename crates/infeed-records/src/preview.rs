@@ -4,7 +4,7 @@
 const SHOWN: usize = 24;
 
 /// The first bytes between backticks, those that do not print as escapes.
-pub(super) fn preview(bytes: &[u8]) -> String {
+pub fn preview(bytes: &[u8]) -> String {
     let dots = if bytes.len() > SHOWN { "..." } else { "" };
     format!("`{}{dots}`", bytes[..bytes.len().min(SHOWN)].escape_ascii())
 }

@@ -1,0 +1,79 @@
+//! Element types as NumPy writes them down: `<f4`, `|u1`, `>i8`.
+
+use crate::preview::preview;
+use infeed_core::Dtype;
+
+/// Letter and size of every type that NumPy has.
+const CODES: [(&str, Dtype); 12] = [
+    ("b1", Dtype::Bool),
+    ("u1", Dtype::U8),
+    ("i1", Dtype::I8),
+    ("u2", Dtype::U16),
+    ("i2", Dtype::I16),
+    ("u4", Dtype::U32),
+    ("i4", Dtype::I32),
+    ("u8", Dtype::U64),
+    ("i8", Dtype::I64),
+    ("f2", Dtype::F16),
+    ("f4", Dtype::F32),
+    ("f8", Dtype::F64),
+];
+
+/// The type that a description means, and whether its elements are big-endian; in words what is wrong with it otherwise.
+pub(super) fn parse(descr: Option<&[u8]>) -> Result<(Dtype, bool), String> {
+    let Some(descr) = descr else {
+        let what =
+            "NumPy array of records (a structured dtype): save each of its fields as an array of its own";
+        return Err(what.to_owned());
+    };
+    let (order, code) = match descr {
+        [order @ (b'<' | b'>' | b'|' | b'='), code @ ..] => (*order, code),
+        code => (b'=', code),
+    };
+    let known = CODES.iter().find(|(name, _)| name.as_bytes() == code).map(|(_, dtype)| *dtype);
+    let dtype = match code {
+        b"?" => Dtype::Bool,
+        // NumPy has no bfloat16. What ml_dtypes' bfloat16 is saved as differs from two bytes of nothing (`|V2`) by
+        // having a byte order.
+        b"V2" if order == b'<' => Dtype::Bf16,
+        _ => known.ok_or_else(|| foreign(descr, code))?,
+    };
+    let big = match order {
+        b'<' => false,
+        b'>' => true,
+        _ => cfg!(target_endian = "big"),
+    };
+    Ok((dtype, big && dtype.size() > 1))
+}
+
+/// How NumPy writes a type with little-endian elements.
+pub(super) fn descr(dtype: Dtype) -> String {
+    let order = if dtype.size() == 1 { '|' } else { '<' };
+    let code = CODES.iter().find(|(_, known)| *known == dtype).map_or("V2", |(code, _)| code);
+    format!("{order}{code}")
+}
+
+/// The name that NumPy has for a type.
+pub(super) fn long_name(dtype: Dtype) -> String {
+    let bits = dtype.size() * 8;
+    match dtype.name().as_bytes() {
+        [b'b', b'o', ..] => "bool".to_owned(),
+        [b'b', ..] => format!("bfloat{bits}"),
+        [b'u', ..] => format!("uint{bits}"),
+        [b'i', ..] => format!("int{bits}"),
+        _ => format!("float{bits}"),
+    }
+}
+
+fn foreign(descr: &[u8], code: &[u8]) -> String {
+    let why = match code.first() {
+        Some(b'O') => "Python objects: reading them would run code from the file; save it with a plain dtype",
+        Some(b'c') => "complex numbers: save the real and the imaginary part as two arrays",
+        Some(b'U' | b'S' | b'a') => "text: save it as a .txt or .json field",
+        Some(b'M' | b'm') => "dates or durations: save it as int64",
+        Some(b'V') => "raw records: save it with a plain dtype",
+        Some(b'f') => "floats of an odd size: save it as float32 or float64",
+        _ => "an element type that is not supported",
+    };
+    format!("NumPy array of dtype {}: {why}", preview(descr))
+}

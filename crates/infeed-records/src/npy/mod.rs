@@ -1,0 +1,119 @@
+//! The header of an `.npy` file: a magic, a version, and a Python dictionary written out.
+//!
+//! | version | bytes 8 and on | text |
+//! |---|---|---|
+//! | 1 | u16 length | Latin-1 |
+//! | 2 | u32 length | Latin-1 |
+//! | 3 | u32 length | UTF-8 |
+//!
+//! The elements follow the text. Everything that reads `.npy` files uses this parser: the decoder `npy`, token files, the cache
+//! files of GPT samples and the detection of formats.
+
+mod dtype;
+mod fuzzing;
+mod literal;
+#[cfg(test)]
+mod tests;
+
+use crate::preview::preview;
+use infeed_core::Dtype;
+
+pub use fuzzing::fuzz_npy;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Whether the elements are big-endian. Elements of one byte never are.
+    pub big_endian: bool,
+    /// Whether the first dimension runs fastest.
+    pub fortran: bool,
+    /// Lengths of the dimensions; none for a single number.
+    pub shape: Vec<usize>,
+    /// Where the elements begin.
+    pub data_at: usize,
+}
+
+/// Why bytes are not a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The byte that is wrong.
+    pub at: usize,
+    /// What is wrong with it, as a sentence for users.
+    pub what: String,
+}
+
+impl Header {
+    /// Reads a header of versions 1 to 3. `bytes` are the file or its beginning; whether all elements are there is not
+    /// looked at: [`Header::data_len`] says how many bytes there must be.
+    pub fn read(bytes: &[u8]) -> Result<Header, Fault> {
+        let fault = |at: usize, what: String| Fault { at, what };
+        if bytes.is_empty() {
+            return Err(fault(0, "zero-length array file".to_owned()));
+        }
+        if !bytes.starts_with(MAGIC) {
+            let zip = if bytes.starts_with(b"PK") { "; it looks like an .npz archive" } else { "" };
+            return Err(fault(0, format!("not a NumPy array: it starts with {}{zip}", preview(bytes))));
+        }
+        let truncated =
+            || fault(bytes.len(), "NumPy array ends early: the file is truncated in its header".to_owned());
+        let (text_at, len) = match bytes.get(6).ok_or_else(truncated)? {
+            1 => {
+                let len = bytes.get(8..10).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
+                (10, usize::from(u16::from_le_bytes(*len)))
+            }
+            2 | 3 => {
+                let len = bytes.get(8..12).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
+                (12, u32::from_le_bytes(*len) as usize)
+            }
+            other => return Err(fault(6, format!("NumPy array of the unknown version {other}"))),
+        };
+        let text = bytes.get(text_at..).and_then(|b| b.get(..len)).ok_or_else(truncated)?;
+        let unreadable =
+            || fault(text_at, format!("NumPy array with a header that cannot be read: {}", preview(text)));
+        let found = literal::read(text).ok_or_else(unreadable)?;
+        let (dtype, big_endian) = dtype::parse(found.descr).map_err(|what| fault(text_at, what))?;
+        let (fortran, shape) = (found.fortran, found.shape);
+        Ok(Header { dtype, big_endian, fortran, shape, data_at: text_at + len })
+    }
+
+    /// Bytes of all elements; nothing if no memory can have so many.
+    pub fn data_len(&self) -> Option<usize> {
+        self.shape.iter().try_fold(self.dtype.size(), |n, d| n.checked_mul(*d))
+    }
+
+    /// Whether the elements' bytes are in the other order than this machine's.
+    pub fn is_swapped(&self) -> bool {
+        self.dtype.size() > 1 && self.big_endian != cfg!(target_endian = "big")
+    }
+
+    /// The header as NumPy writes it, for little-endian elements in C order.
+    pub fn write(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+        let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let dims = if dims.len() == 1 { format!("{},", dims[0]) } else { dims.join(", ") };
+        let descr = dtype::descr(dtype);
+        let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
+        // NumPy pads to 64 bytes, and ends the header with a line break.
+        let len = (10 + text.len() + 1).next_multiple_of(64) - 10;
+        let mut out = Vec::from(MAGIC);
+        out.extend([1, 0]);
+        out.extend((len as u16).to_le_bytes());
+        out.extend(format!("{text:<width$}\n", width = len - 1).bytes());
+        out
+    }
+}
+
+/// The array that begins with these bytes, in words: `a NumPy array of float32 64x64x64`. Nothing if it is not an array whose
+/// header can be read.
+pub fn describe(head: &[u8]) -> Option<String> {
+    let header = Header::read(head).ok()?;
+    let dims: Vec<String> = header.shape.iter().map(usize::to_string).collect();
+    let name = dtype::long_name(header.dtype);
+    Some(match dims.as_slice() {
+        [] => format!("a NumPy array of a single {name}"),
+        dims => format!("a NumPy array of {name} {}", dims.join("x")),
+    })
+}
