@@ -16,6 +16,14 @@ pub struct Param {
     pub about: &'static str,
 }
 
+impl Param {
+    /// Whether Python must be given it: it has no default, or none that its type allows. The latter is checked by whoever
+    /// uses the argument, who can say more about what is missing.
+    pub fn is_required(&self) -> bool {
+        self.default.is_none() || self.default == Some("null") && !self.python.contains("None")
+    }
+}
+
 /// One plug-in of a stage.
 #[derive(Debug)]
 pub struct Entry<T: ?Sized + 'static> {

@@ -4,8 +4,11 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use infeed_core::Source;
-use infeed_tokens::TokenSource;
+#[path = "../src/testing.rs"]
+mod testing;
+
+use infeed_core::{OpenRequest, Opened};
+use infeed_tokens::ENTRY;
 use std::{hint::black_box, sync::Arc, time::Instant};
 
 /// Seconds that this thread was on a CPU, where the system tells: rates then hold on a busy machine as well.
@@ -77,7 +80,16 @@ fn main() {
         ("int64", "pread", None),
     ] {
         let args = serde_json::json!({"length": LENGTH, "dtype": dtype, "read": read, "vocab": vocab});
-        let source = TokenSource::open(std::slice::from_ref(&path), args.as_object().unwrap()).unwrap();
+        let store = testing::mapping();
+        let request = OpenRequest {
+            entry: &ENTRY,
+            store: &store,
+            paths: std::slice::from_ref(&path),
+            listed: None,
+            given: args.as_object().unwrap(),
+            threads: 1,
+        };
+        let Ok(Opened::Rows(source)) = ENTRY.open(request) else { panic!("{path} cannot be read") };
         let fields: Vec<Arc<str>> = vec!["tokens".into()];
         let size = source.spec().fields[0].1.dtype.size();
         let mut out = vec![0u8; BATCH * LENGTH * size];

@@ -1,121 +1,106 @@
-//! Bytes of a file, mapped or read when they are needed.
+//! The bytes of one object, mapped or read when they are needed.
 
-use crate::sys;
-use infeed_core::{Error, Result};
-use memmap2::Mmap;
-use std::{fs::File, ops::Deref, os::unix::fs::FileExt};
+use bytes::Bytes;
+use infeed_core::{Error, Result, Shard, Store, StoreExt};
+use std::{ops::Range, sync::Arc};
 
-/// How tokens get from the file into memory.
+/// How tokens get from the store into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Read {
-    /// The file is mapped: nothing is copied but what a row needs. The process ends (SIGBUS) when somebody cuts the file
-    /// short meanwhile.
+    /// The file is mapped where its store can do that: nothing is copied but what a row needs. The process ends (SIGBUS)
+    /// when somebody cuts the file short meanwhile. Other stores are read as with [`Read::Pread`].
     #[default]
     Map,
-    /// Each row is read by a call. Slower, and a file that became shorter is an error like any other.
+    /// The rows of a batch are read by a call. Slower, and a file that became shorter is an error like any other.
     Pread,
 }
 
-/// A file's bytes as a slice: mapped, or held in memory.
-#[derive(Debug)]
-pub(crate) enum Held {
-    Mapped(Mmap),
-    Memory(Vec<u8>),
+/// The whole object: mapped, or read.
+pub(crate) fn whole(store: &Arc<dyn Store>, name: &str, read: Read) -> Result<Bytes> {
+    let shard = store.stat_one(name)?;
+    match mapped(store, &shard, read)? {
+        Some(bytes) => Ok(bytes),
+        None => store.read_all(&shard),
+    }
 }
 
-impl Held {
-    /// The whole file.
-    pub(crate) fn open(path: &str, read: Read) -> Result<Held> {
-        match read {
-            Read::Map => {
-                let (file, len) = open(path)?;
-                if len == 0 {
-                    return Ok(Held::Memory(Vec::new()));
-                }
-                sys::map(&file).map(Held::Mapped).map_err(|e| Error::io("map", path, e))
+fn mapped(store: &Arc<dyn Store>, shard: &Shard, read: Read) -> Result<Option<Bytes>> {
+    match read {
+        Read::Pread => Ok(None),
+        Read::Map => match store.map(shard)? {
+            Some(bytes) if bytes.len() as u64 != shard.size => {
+                let what = format!(
+                    "`{}` changed while it was opened: it had {} bytes and has {} now",
+                    shard.name,
+                    shard.size,
+                    bytes.len()
+                );
+                Err(Error::io("map", &*shard.name, std::io::Error::other(what)))
             }
-            Read::Pread => std::fs::read(path).map(Held::Memory).map_err(|e| Error::io("read", path, e)),
-        }
+            other => Ok(other),
+        },
     }
 }
 
-impl Deref for Held {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Held::Mapped(map) => map,
-            Held::Memory(bytes) => bytes,
-        }
-    }
-}
-
-/// A file of tokens.
+/// An object with tokens.
 #[derive(Debug)]
-pub(crate) enum Data {
-    Held(Held),
-    File { file: File, len: u64, path: String },
+pub(crate) struct Data {
+    store: Arc<dyn Store>,
+    shard: Shard,
+    /// All of it, where the store maps.
+    held: Option<Bytes>,
 }
 
 impl Data {
-    pub(crate) fn open(path: &str, read: Read) -> Result<Data> {
-        match read {
-            Read::Map => Ok(Data::Held(Held::open(path, read)?)),
-            Read::Pread => {
-                let (file, len) = open(path)?;
-                Ok(Data::File { file, len, path: path.to_owned() })
-            }
-        }
+    pub(crate) fn open(store: &Arc<dyn Store>, name: &str, read: Read) -> Result<Data> {
+        let shard = store.stat_one(name)?;
+        let held = mapped(store, &shard, read)?;
+        Ok(Data { store: Arc::clone(store), shard, held })
     }
 
     pub(crate) fn len(&self) -> u64 {
-        match self {
-            Data::Held(held) => held.len() as u64,
-            Data::File { len, .. } => *len,
-        }
+        self.shard.size
     }
 
-    /// Says that the file will be gone through from front to back.
-    pub(crate) fn expect_sequential(&self) {
-        if let Data::Held(Held::Mapped(map)) = self {
-            sys::expect_sequential(map);
+    /// Whether the bytes are in memory, as far as anybody but the operating system can tell.
+    #[inline]
+    pub(crate) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Says that these bytes will be asked for soon.
+    pub(crate) fn will_read(&self, range: Range<u64>) {
+        let end = range.end.min(self.len());
+        if range.start < end {
+            self.store.will_read(&self.shard, &[range.start..end]);
         }
     }
 
     /// The bytes at a place; `scratch` holds them where they are not in memory already.
     #[inline]
-    pub(crate) fn get<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        match self {
-            Data::Held(held) => usize::try_from(at)
+    pub(crate) fn get<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Bytes) -> Result<&'a [u8]> {
+        match &self.held {
+            Some(held) => usize::try_from(at)
                 .ok()
                 .and_then(|at| held.get(at..at.checked_add(len)?))
                 .ok_or_else(|| Error::Internal { what: format!("{len} bytes at {at} of a token file") }),
-            Data::File { file, path, .. } => {
-                scratch.resize(len, 0);
-                file.read_exact_at(scratch, at).map_err(|e| Error::io("read", path, e))?;
+            None => {
+                *scratch = self.store.read_one(&self.shard, at..at.saturating_add(len as u64))?;
                 Ok(scratch)
             }
         }
     }
 
+    /// Many ranges at once, for what is not held.
+    pub(crate) fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.store.read(&self.shard, ranges)
+    }
+
     /// The bytes at a place if they are in memory already.
     #[inline]
     pub(crate) fn peek(&self, at: u64, len: usize) -> &[u8] {
-        match self {
-            Data::Held(held) => {
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
-                held.get(at..at.saturating_add(len)).unwrap_or_default()
-            }
-            Data::File { .. } => &[],
-        }
+        let Some(held) = &self.held else { return &[] };
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        held.get(at..at.saturating_add(len)).unwrap_or_default()
     }
-}
-
-fn open(path: &str) -> Result<(File, u64)> {
-    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
-    let about = file.metadata().map_err(|e| Error::io("look at", path, e))?;
-    if about.is_dir() {
-        return Err(Error::argument(format!("`{path}` is a folder, not a file of tokens")));
-    }
-    Ok((file, about.len()))
 }

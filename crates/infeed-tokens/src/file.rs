@@ -1,8 +1,9 @@
 //! One file of tokens.
 
 use crate::{Drift, Index, Read, data::Data, element, npy};
-use infeed_core::{Dtype, Error, Result};
-use std::{ops::Range, path::Path};
+use bytes::Bytes;
+use infeed_core::{Dtype, Error, Result, Store, StoreExt};
+use std::{ops::Range, sync::Arc};
 
 /// The magic number of token files with a header of 256 numbers of 32 bits; the third is the count of tokens.
 const HEADED: i32 = 20_240_520;
@@ -43,20 +44,26 @@ impl TokenFile {
     /// A `.bin` with an `.idx` beside it is read by the index, unless `raw` names an element type. One without is tokens
     /// and nothing else, of type `raw` (u16 if that is not given), or has the header of 256 numbers that some training
     /// scripts write. A `.npy` file says its type itself.
-    pub fn open(path: &str, raw: Option<Dtype>, read: Read, drift: Drift) -> Result<TokenFile> {
+    pub fn open(
+        store: &Arc<dyn Store>,
+        path: &str,
+        raw: Option<Dtype>,
+        read: Read,
+        drift: Drift,
+    ) -> Result<TokenFile> {
         if path.ends_with(".npy") {
-            return TokenFile::open_npy(path, raw, read);
+            return TokenFile::open_npy(store, path, raw, read);
         }
         let prefix = prefix_of(path);
         let (idx, bin) = (format!("{prefix}.idx"), format!("{prefix}.bin"));
-        if raw.is_none() && Path::new(&idx).is_file() {
-            let data = Data::open(&bin, read).map_err(|e| match e {
+        if raw.is_none() && exists(store, &idx)? {
+            let data = Data::open(store, &bin, read).map_err(|e| match e {
                 Error::NotFound { path, .. } => {
                     Error::NotFound { path, hint: format!("; its index `{idx}` is there") }
                 }
                 other => other,
             })?;
-            let index = Index::open(&idx, data.len(), read, drift)?;
+            let index = Index::open(store, &idx, data.len(), read, drift)?;
             return Ok(TokenFile {
                 name: prefix.to_owned(),
                 path: bin,
@@ -67,18 +74,24 @@ impl TokenFile {
                 data,
             });
         }
-        let path = if Path::new(&bin).is_file() { bin } else { path.to_owned() };
-        if path.ends_with(".idx") || !Path::new(&path).exists() {
+        let path = if exists(store, &bin)? { bin } else { path.to_owned() };
+        if path.ends_with(".idx") || !exists(store, &path)? {
             let hint = format!("; there is no `{prefix}.bin`, `{prefix}.idx` or `{prefix}.npy`");
             return Err(Error::NotFound { path: prefix.to_owned(), hint });
         }
-        TokenFile::open_raw(prefix, path, raw, read)
+        TokenFile::open_raw(store, prefix, path, raw, read)
     }
 
-    fn open_raw(prefix: &str, path: String, raw: Option<Dtype>, read: Read) -> Result<TokenFile> {
-        let data = Data::open(&path, read)?;
+    fn open_raw(
+        store: &Arc<dyn Store>,
+        prefix: &str,
+        path: String,
+        raw: Option<Dtype>,
+        read: Read,
+    ) -> Result<TokenFile> {
+        let data = Data::open(store, &path, read)?;
         let (dtype, start, tokens) = {
-            let mut scratch = Vec::new();
+            let mut scratch = Bytes::new();
             let head = data.get(0, data.len().min(HEADED_BYTES) as usize, &mut scratch)?;
             match headed(head, data.len(), raw, &path)? {
                 Some(found) => found,
@@ -99,9 +112,9 @@ impl TokenFile {
         Ok(TokenFile { name: prefix.to_owned(), path, data, dtype, start, tokens, index: None })
     }
 
-    fn open_npy(path: &str, raw: Option<Dtype>, read: Read) -> Result<TokenFile> {
-        let data = Data::open(path, read)?;
-        let mut scratch = Vec::new();
+    fn open_npy(store: &Arc<dyn Store>, path: &str, raw: Option<Dtype>, read: Read) -> Result<TokenFile> {
+        let data = Data::open(store, path, read)?;
+        let mut scratch = Bytes::new();
         // Headers are short: longer ones belong to types with many fields.
         let head = data.get(0, data.len().min(1 << 16) as usize, &mut scratch)?;
         let header = npy::header(head, data.len(), path)?;
@@ -203,16 +216,30 @@ impl TokenFile {
             _ => return Err(Error::argument(format!("`{}` has no sequence {sequence}", self.name))),
         };
         self.need_tokens()?;
-        let (mut scratch, size) = (Vec::new(), self.dtype.size());
+        let (mut scratch, size) = (Bytes::new(), self.dtype.size());
         let bytes = self.data.get(byte, tokens as usize * size, &mut scratch)?;
         Ok(bytes.chunks_exact(size).map(|b| element::read(self.dtype, b)).collect())
     }
 }
 
+/// Whether there is such an object.
+fn exists(store: &Arc<dyn Store>, name: &str) -> Result<bool> {
+    match store.stat_one(name) {
+        Ok(_) => Ok(true),
+        Err(Error::NotFound { .. }) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
+/// Whether a file begins with the header of 256 numbers.
+pub(crate) fn is_headed(head: &[u8]) -> bool {
+    head.len() as u64 >= HEADED_BYTES && head.starts_with(&HEADED.to_le_bytes())
+}
+
 /// Type, first byte and count of a file with the header of 256 numbers, if it has one.
 fn headed(head: &[u8], len: u64, raw: Option<Dtype>, path: &str) -> Result<Option<(Dtype, u64, u64)>> {
     let number = |i: usize| head.get(4 * i..).and_then(|b| b.first_chunk()).map(|b| i32::from_le_bytes(*b));
-    if (head.len() as u64) < HEADED_BYTES || number(0) != Some(HEADED) {
+    if !is_headed(head) {
         return Ok(None);
     }
     let dtype = raw.unwrap_or(Dtype::U16);

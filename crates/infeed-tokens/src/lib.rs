@@ -10,12 +10,15 @@
 //! | [`TokenWriter`] | the way back: documents to `.bin` and `.idx` |
 //! | [`tools`] | info, verify, merge, split |
 //!
+//! Bytes come from a [`Store`](infeed_core::Store); only what is written goes to paths of this machine.
+//!
 //! A file that is mapped must not be cut short by others while it is read: the operating system then ends the process
 //! (SIGBUS), and nothing can be done about that from inside. [`Read::Pread`] costs a copy and gives an error instead.
 #![deny(unsafe_code)]
 
 mod data;
 mod element;
+mod entry;
 mod fields;
 mod file;
 mod fuzzing;
@@ -26,13 +29,16 @@ mod npy;
 mod options;
 mod source;
 mod sys;
+#[cfg(test)]
+mod testing;
 pub mod tools;
 mod writer;
 
 pub use data::Read;
+pub use entry::ENTRY;
 pub use file::{TokenFile, prefix_of};
 pub use fuzzing::fuzz;
 pub use idx::{Drift, Index};
-pub use options::{ENTRY, Options, Sampling};
+pub use options::{Options, Sampling};
 pub use source::TokenSource;
 pub use writer::TokenWriter;

@@ -1,7 +1,7 @@
 //! What users ask of a token corpus.
 
 use crate::{Drift, Read};
-use infeed_core::{Args, Dtype, Entry, Error, Param, Result};
+use infeed_core::{Args, Dtype, Error, Result};
 
 /// How rows are cut out of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,75 +41,8 @@ pub struct Options {
 /// Names of the parts that a split makes.
 pub(crate) const PARTS: [&str; 3] = ["train", "valid", "test"];
 
-const fn param(
-    name: &'static str,
-    python: &'static str,
-    default: Option<&'static str>,
-    about: &'static str,
-) -> Param {
-    Param { name, python, default, about }
-}
-
-/// The table of arguments, with their defaults.
-pub const ENTRY: Entry<Options> = Entry {
-    name: "tokens",
-    about: "token ids: .bin with .idx (Megatron), .bin alone, .npy",
-    params: &[
-        param("length", "int", None, "tokens of a row"),
-        param("dtype", "str", Some("\"int64\""), "element type of tokens and labels"),
-        param("labels", "bool", Some("false"), "whether to give `labels`: the tokens one place on"),
-        param(
-            "eod",
-            "int | None",
-            Some("null"),
-            "the token that ends a document; without it the index says where one ends",
-        ),
-        param("position_ids", "bool", Some("false"), "whether to give the place of each token"),
-        param(
-            "loss_mask",
-            "bool",
-            Some("false"),
-            "whether to give 1 for each token, and 0 where a document ends",
-        ),
-        param(
-            "document_ids",
-            "bool",
-            Some("false"),
-            "whether to give the number of each token's document in the row",
-        ),
-        param("attention_mask", "bool", Some("false"), "whether to give which token may look at which"),
-        param("reset", "bool", Some("true"), "whether places begin anew and attention ends with a document"),
-        param(
-            "stride",
-            "int | None",
-            Some("null"),
-            "tokens between the beginnings of two windows; as many as `length` if not given",
-        ),
-        param("sampling", "str", Some("\"windows\""), "`windows`, or `megatron` for its GPT samples"),
-        param(
-            "samples",
-            "int | None",
-            Some("null"),
-            "GPT samples to prepare, over several epochs where needed",
-        ),
-        param("seed", "int", Some("1234"), "seed of the GPT samples"),
-        param("split", "str | None", Some("null"), "shares of the parts, as in `969, 30, 1`"),
-        param("part", "str", Some("\"train\""), "`train`, `valid` or `test` of a split"),
-        param("cache", "str | None", Some("null"), "folder with the cache files of GPT samples"),
-        param("vocab", "int | None", Some("null"), "size of the vocabulary: larger ids are errors"),
-        param("raw", "str | None", Some("null"), "element type of files without an index"),
-        param("read", "str", Some("\"mmap\""), "`mmap`, or `pread` to read row by row"),
-        param(
-            "drift",
-            "str",
-            Some("\"error\""),
-            "`error`, `repair` or `ignore` when .idx and .bin do not agree",
-        ),
-    ],
-    build,
-};
-
-fn build(args: &Args) -> Result<Box<Options>> {
+/// The options that arguments stand for. `length` must be among them.
+pub(crate) fn build(args: &Args) -> Result<Options> {
     let one_of = |name: &str, names: &[&str]| {
         let given = args.text(name)?;
         let place = names.iter().position(|n| *n == given);
@@ -156,7 +89,7 @@ fn build(args: &Args) -> Result<Box<Options>> {
         drift: [Drift::Error, Drift::Repair, Drift::Ignore][one_of("drift", &["error", "repair", "ignore"])?],
     };
     options.check()?;
-    Ok(Box::new(options))
+    Ok(options)
 }
 
 impl Options {

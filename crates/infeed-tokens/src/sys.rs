@@ -1,21 +1,5 @@
-//! All that is `unsafe` here: mapping files, entering AVX2 code, and telling the CPU what comes next.
+//! All that is `unsafe` here: entering AVX2 code, and telling the CPU what comes next.
 #![allow(unsafe_code)]
-
-use memmap2::{Advice, Mmap};
-use std::fs::File;
-
-/// Maps a whole file for reading. The caller documents what happens when others cut the file short (SIGBUS).
-pub(crate) fn map(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the map is only read, and only as bytes, for which every content is valid. That others change the file
-    // meanwhile can tear values, never types; that they cut it short is the documented risk of reading by map.
-    unsafe { Mmap::map(file) }
-}
-
-/// Says that a map will be read from front to back.
-pub(crate) fn expect_sequential(map: &Mmap) {
-    // A hint: when it is refused nothing is lost.
-    let _ = map.advise(Advice::Sequential);
-}
 
 /// Calls a function compiled for AVX2 where the CPU has it; gives whether it did.
 macro_rules! with_avx2 {

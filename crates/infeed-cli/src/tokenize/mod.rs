@@ -211,7 +211,7 @@ impl Work<'_> {
 impl Made {
     /// A corpus that was there.
     fn finished(part: &Part) -> infeed::Result<Self> {
-        let file = infeed_tokens::tools::info(&part.prefix, None)?;
+        let file = infeed_tokens::tools::info(&crate::tokens::local(), &part.prefix, None)?;
         Ok(Made {
             prefix: part.prefix.clone(),
             documents: file.documents,

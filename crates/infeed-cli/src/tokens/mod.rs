@@ -10,14 +10,15 @@ use crate::{
     table::{Align, Table},
 };
 use args::{InfoArgs, ListArgs, MergeArgs, SplitArgs, TokensCommand, VerifyArgs};
-use infeed_core::Error;
+use infeed::store::LocalStore;
+use infeed_core::{Error, Store};
 use infeed_tokens::{
     list::{DEFAULT, by_tokens},
     prefix_of,
     tools::{self, Info, Merged, Shares},
 };
 use serde_json::json;
-use std::{collections::HashSet, path::Path};
+use std::{collections::HashSet, path::Path, sync::Arc};
 
 /// What was found or done, and whether all is well.
 pub(crate) fn run(command: &TokensCommand) -> Result<(Report, bool), Fault> {
@@ -31,6 +32,11 @@ pub(crate) fn run(command: &TokensCommand) -> Result<(Report, bool), Fault> {
     report.map(|report| (report, true))
 }
 
+/// Where corpora are read from.
+pub(crate) fn local() -> Arc<dyn Store> {
+    Arc::new(LocalStore::new())
+}
+
 /// Corpora once each: a shell's pattern finds x.bin and x.idx.
 fn once(prefixes: &[String]) -> Vec<&String> {
     let mut seen = HashSet::new();
@@ -38,8 +44,9 @@ fn once(prefixes: &[String]) -> Vec<&String> {
 }
 
 fn info(args: &InfoArgs) -> Result<Report, Fault> {
+    let store = local();
     let all: Vec<Info> =
-        once(&args.prefix).into_iter().map(|p| tools::info(p, args.raw)).collect::<Result<_, _>>()?;
+        once(&args.prefix).into_iter().map(|p| tools::info(&store, p, args.raw)).collect::<Result<_, _>>()?;
     let columns = ["corpus", "kind", "type", "documents", "tokens", "shortest", "median", "longest", "bytes"];
     let align =
         |title: &str| if matches!(title, "corpus" | "kind" | "type") { Align::Left } else { Align::Right };
@@ -65,9 +72,9 @@ fn info(args: &InfoArgs) -> Result<Report, Fault> {
 
 fn verify(args: &VerifyArgs) -> Result<(Report, bool), Fault> {
     let mut all = Vec::new();
-    let mut text = String::new();
+    let (store, mut text) = (local(), String::new());
     for prefix in once(&args.prefix) {
-        let found = tools::verify(prefix, args.raw, args.vocab, args.drift.into())?;
+        let found = tools::verify(&store, prefix, args.raw, args.vocab, args.drift.into())?;
         let ids = found.ids.map_or("no tokens".to_owned(), |(least, most)| format!("ids {least} to {most}"));
         let (documents, tokens) = (human::count(found.documents), human::count(found.tokens));
         let verdict = if found.faults.is_empty() { "well" } else { "at fault" };
@@ -99,20 +106,20 @@ fn written(parts: &[Merged]) -> String {
 
 fn merge(args: &MergeArgs) -> Result<Report, Fault> {
     let prefixes: Vec<String> = once(&args.prefix).into_iter().cloned().collect();
-    let merged = tools::merge(&prefixes, &args.out, args.raw, args.dtype, args.drift.into())?;
+    let merged = tools::merge(&local(), &prefixes, &args.out, args.raw, args.dtype, args.drift.into())?;
     Ok(Report { text: written(std::slice::from_ref(&merged)), json: json!(merged) })
 }
 
 fn split(args: &SplitArgs) -> Result<Report, Fault> {
     let shares = args.parts.map_or_else(|| Shares::By(args.shares.clone()), Shares::Equal);
-    let parts = tools::split(&args.prefix, &args.out, &shares, args.drift.into())?;
+    let parts = tools::split(&local(), &args.prefix, &args.out, &shares, args.drift.into())?;
     Ok(Report { text: written(&parts), json: json!({"parts": parts}) })
 }
 
 fn list(args: &ListArgs) -> Result<Report, Fault> {
-    let mut files = Vec::new();
+    let (store, mut files) = (local(), Vec::new());
     for path in once(&args.prefix) {
-        let found = tools::info(path, args.raw)?;
+        let found = tools::info(&store, path, args.raw)?;
         let folder = || Path::new(path).parent()?.file_name()?.to_str().map(str::to_owned);
         let corpus = args.corpus.clone().or_else(folder).unwrap_or_else(|| DEFAULT.to_owned());
         files.push((found.prefix, corpus, found.tokens));

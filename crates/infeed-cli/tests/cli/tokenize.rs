@@ -55,7 +55,8 @@ fn tokens(n: usize, eod: bool) -> Vec<i64> {
 }
 
 fn corpus(prefix: &Path) -> Vec<Vec<i64>> {
-    let file = TokenFile::open(&prefix.to_string_lossy(), None, Read::Map, Drift::Error).unwrap();
+    let store: std::sync::Arc<dyn infeed_core::Store> = std::sync::Arc::new(infeed::store::LocalStore::new());
+    let file = TokenFile::open(&store, &prefix.to_string_lossy(), None, Read::Map, Drift::Error).unwrap();
     (0..file.index().unwrap().documents()).map(|d| file.sequence(d).unwrap()).collect()
 }
 

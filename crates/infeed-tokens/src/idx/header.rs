@@ -3,8 +3,8 @@
 use super::{damaged, dtype_of};
 use infeed_core::{Dtype, Result};
 
-pub(super) const MMID: &[u8; 9] = b"MMIDIDX\0\0";
-pub(super) const LEGACY: &[u8; 8] = b"TNTIDX\0\0";
+pub(crate) const MMID: &[u8; 9] = b"MMIDIDX\0\0";
+pub(crate) const LEGACY: &[u8; 8] = b"TNTIDX\0\0";
 
 /// Kind, counts and places of the arrays.
 #[derive(Debug, Clone, Copy)]

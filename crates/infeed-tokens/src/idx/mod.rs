@@ -18,15 +18,17 @@ mod tests;
 mod write;
 
 use crate::{
-    data::{Held, Read},
+    data::{self, Read},
     element,
 };
+use bytes::Bytes;
 use header::Header;
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{Dtype, Error, Result, Store};
 use layout::Layout;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 pub use check::Surplus;
+pub(crate) use header::{LEGACY, MMID};
 pub(crate) use write::write_mmid;
 pub use write::{Arrays, legacy_bytes, mmid_bytes};
 
@@ -48,7 +50,7 @@ pub enum Drift {
 /// An index that was checked against the size of its `.bin`.
 #[derive(Debug)]
 pub struct Index {
-    held: Held,
+    held: Bytes,
     header: Header,
     layout: Layout,
     /// Tokens of all sequences.
@@ -58,16 +60,16 @@ pub struct Index {
 
 impl Index {
     /// Opens and checks an index; `bin_len` is the size of the `.bin` beside it.
-    pub fn open(path: &str, bin_len: u64, read: Read, drift: Drift) -> Result<Index> {
-        Index::check(Held::open(path, read)?, path, bin_len, drift)
+    pub fn open(store: &Arc<dyn Store>, name: &str, bin_len: u64, read: Read, drift: Drift) -> Result<Index> {
+        Index::check(data::whole(store, name, read)?, name, bin_len, drift)
     }
 
     /// Checks an index that is in memory. `name` is for messages.
     pub fn from_bytes(bytes: Vec<u8>, name: &str, bin_len: u64, drift: Drift) -> Result<Index> {
-        Index::check(Held::Memory(bytes), name, bin_len, drift)
+        Index::check(bytes.into(), name, bin_len, drift)
     }
 
-    fn check(held: Held, name: &str, bin_len: u64, drift: Drift) -> Result<Index> {
+    fn check(held: Bytes, name: &str, bin_len: u64, drift: Drift) -> Result<Index> {
         let header = Header::parse(&held, name)?;
         let checked = check::check(&held, &header, name, bin_len, drift)?;
         Ok(Index { held, header, layout: checked.layout, tokens: checked.tokens, surplus: checked.surplus })

@@ -31,6 +31,8 @@ pub struct TokenSource {
     need: usize,
     /// The largest number of each file that is a token, as bits; `None` where all are.
     limits: Vec<Option<u64>>,
+    /// Whether every file is in memory, or mapped.
+    held: bool,
     spec: Spec,
     shard_rows: Vec<u64>,
     total: u64,
@@ -46,7 +48,9 @@ enum Rows {
 /// Memory that a thread uses for row after row.
 #[derive(Debug, Default)]
 struct Scratch {
-    bytes: Vec<u8>,
+    /// The bytes of all runs that are not held, in order, and how many of them were used.
+    ahead: Vec<Bytes>,
+    used: usize,
     runs: Vec<Run>,
     next: Vec<Run>,
     starts: Vec<usize>,
@@ -105,6 +109,16 @@ impl TokenSource {
         }
     }
 
+    /// Does something with the bytes of these rows at hand.
+    fn with_scratch<T>(&self, rows: &[u64], work: impl FnOnce(&mut Scratch) -> Result<T>) -> Result<T> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let done = self.read_ahead(rows, scratch).and_then(|()| work(scratch));
+            // The store's buffers go back to it.
+            scratch.ahead.clear();
+            done
+        })
+    }
+
     /// Writes the fields of one row, whose runs are in the scratch memory. `out` gives the place of a field.
     fn write(
         &self,
@@ -120,7 +134,17 @@ impl TokenSource {
         for run in &scratch.runs {
             let file = &self.files[run.file as usize];
             let (from, count) = (file.dtype(), run.tokens as usize);
-            let bytes = file.data().get(run.byte, count * from.size(), &mut scratch.bytes)?;
+            let bytes = if file.data().is_held() {
+                file.data().peek(run.byte, count * from.size())
+            } else {
+                scratch.used += 1;
+                scratch.ahead.get(scratch.used - 1).map_or(&[][..], |bytes| bytes)
+            };
+            if bytes.len() != count * from.size() {
+                return Err(Error::Internal {
+                    what: format!("{} bytes of {count} tokens of row {row}", bytes.len()),
+                });
+            }
             if let Some(limit) = self.limits[run.file as usize]
                 && sys::largest(from, bytes) > limit
             {
@@ -228,7 +252,7 @@ impl Source for TokenSource {
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
         let wanted: Vec<Field> = fields.iter().map(|f| self.field(f)).collect::<Result<_>>()?;
-        SCRATCH.with_borrow_mut(|scratch| {
+        self.with_scratch(rows, |scratch| {
             let mut records = Vec::with_capacity(rows.len());
             for row in rows {
                 let mut parts: Vec<Vec<u8>> = wanted.iter().map(|f| vec![0; self.row_bytes(*f)]).collect();
@@ -256,7 +280,7 @@ impl Source for TokenSource {
             });
         }
         let Some(first) = rows.first() else { return Ok(()) };
-        SCRATCH.with_borrow_mut(|scratch| {
+        self.with_scratch(rows, |scratch| {
             self.runs(*first, &mut scratch.next)?;
             for (k, row) in rows.iter().enumerate() {
                 std::mem::swap(&mut scratch.runs, &mut scratch.next);

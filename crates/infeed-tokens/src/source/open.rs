@@ -2,28 +2,27 @@
 
 use super::{Rows, TokenSource, position_type};
 use crate::{
-    ENTRY, Options, Sampling, TokenFile, element,
+    Options, Sampling, TokenFile, element,
     gpt::{self, Ask, Description, Samples},
     options::PARTS,
-    prefix_of,
 };
-use infeed_core::{Dim, Dtype, Error, FieldSpec, Result, Spec};
-use std::{collections::HashSet, ops::Range};
+use infeed_core::{Dim, Dtype, Error, FieldSpec, Result, Spec, Store, parallel};
+use std::{ops::Range, sync::Arc};
 
 impl TokenSource {
-    /// Opens corpora by prefix, file or folder; see [`ENTRY`] for the arguments.
-    pub fn open(paths: &[String], args: &serde_json::Map<String, serde_json::Value>) -> Result<TokenSource> {
-        TokenSource::with(paths, *ENTRY.make(args)?)
-    }
-
-    /// Opens corpora by prefix, file or folder.
-    pub fn with(paths: &[String], options: Options) -> Result<TokenSource> {
-        let mut files = Vec::new();
-        for path in names(paths)? {
-            let file = TokenFile::open(&path, options.raw, options.read, options.drift)?;
+    /// Opens corpora by prefix or file, on at most so many threads. [`ENTRY`](crate::ENTRY) takes folders and patterns as
+    /// well.
+    pub fn open(
+        store: &Arc<dyn Store>,
+        names: &[String],
+        options: Options,
+        threads: usize,
+    ) -> Result<TokenSource> {
+        let files = parallel::map(names.len(), threads, |at| {
+            let file = TokenFile::open(store, &names[at], options.raw, options.read, options.drift)?;
             file.need_tokens()?;
-            files.push(file);
-        }
+            Ok(file)
+        })?;
         let parts = files.iter().map(|file| part(file, &options)).collect::<Result<Vec<_>>>()?;
         let limits = files.iter().map(|file| limit(file, &options)).collect::<Result<Vec<_>>>()?;
         let mut begins = vec![0];
@@ -46,37 +45,22 @@ impl TokenSource {
         };
         let parts = files.iter().zip(&parts).map(|(file, part)| tokens(file, part)).collect();
         let (spec, total) = (spec(&options, len), shard_rows.iter().sum());
-        Ok(TokenSource { files, parts, begins, options, rows, len, need, limits, spec, shard_rows, total })
+        let held = files.iter().all(|file| file.data().is_held());
+        Ok(TokenSource {
+            files,
+            parts,
+            begins,
+            options,
+            rows,
+            len,
+            need,
+            limits,
+            held,
+            spec,
+            shard_rows,
+            total,
+        })
     }
-}
-
-/// The corpora that these paths stand for, each once, in order.
-fn names(paths: &[String]) -> Result<Vec<String>> {
-    let mut out = Vec::new();
-    let mut seen = HashSet::new();
-    for path in paths {
-        if std::path::Path::new(path).is_dir() && !std::path::Path::new(&format!("{path}.idx")).exists() {
-            let entries = std::fs::read_dir(path).map_err(|e| Error::io("list", path, e))?;
-            let mut inside: Vec<String> = entries
-                .filter_map(|entry| entry.ok()?.path().to_str().map(str::to_owned))
-                .filter(|name| [".idx", ".bin", ".npy"].iter().any(|ending| name.ends_with(ending)))
-                .collect();
-            if inside.is_empty() {
-                let hint = "; there is no .bin, .idx or .npy file in it".to_owned();
-                return Err(Error::NotFound { path: path.clone(), hint });
-            }
-            inside.sort();
-            out.extend(inside);
-        } else {
-            out.push(path.clone());
-        }
-    }
-    // x.bin and x.idx are one corpus, whichever of them a pattern found.
-    out.retain(|name| seen.insert(prefix_of(name).to_owned()));
-    if out.is_empty() {
-        return Err(Error::argument("there is no token file to read"));
-    }
-    Ok(out)
 }
 
 /// The sequences of a file that belong to the part; without an index, the whole file as sequence 0.

@@ -2,8 +2,9 @@
 
 use super::{Rows, Scratch, TokenSource};
 use crate::file::Run;
+use bytes::Bytes;
 use infeed_core::{Error, Result};
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 impl TokenSource {
     /// Where the tokens of a row lie.
@@ -37,6 +38,37 @@ impl TokenSource {
                 whole.ok_or_else(|| Error::Internal { what: format!("GPT sample {row} is not whole") })
             }
         }
+    }
+
+    /// Reads the bytes of all rows that lie in files that are not held: one call per file, so that a store far away can
+    /// fetch them side by side.
+    pub(super) fn read_ahead(&self, rows: &[u64], scratch: &mut Scratch) -> Result<()> {
+        scratch.ahead.clear();
+        scratch.used = 0;
+        if self.held {
+            return Ok(());
+        }
+        // By file: the places among `ahead`, and what belongs there.
+        let mut wanted: BTreeMap<u32, (Vec<usize>, Vec<Range<u64>>)> = BTreeMap::new();
+        let mut count = 0;
+        for row in rows {
+            self.runs(*row, &mut scratch.runs)?;
+            for run in &scratch.runs {
+                let file = &self.files[run.file as usize];
+                if !file.data().is_held() {
+                    let (places, ranges) = wanted.entry(run.file).or_default();
+                    places.push(count);
+                    ranges.push(run.byte..run.byte + run.tokens * file.dtype().size() as u64);
+                    count += 1;
+                }
+            }
+        }
+        scratch.ahead.resize(count, Bytes::new());
+        for (file, (places, ranges)) in wanted {
+            let bytes = self.files[file as usize].data().read(&ranges)?;
+            places.into_iter().zip(bytes).for_each(|(place, bytes)| scratch.ahead[place] = bytes);
+        }
+        Ok(())
     }
 
     /// Calls `each` with every file that some of these tokens are in, and the tokens as that file counts them.

@@ -1,8 +1,9 @@
 //! What a corpus holds.
 
 use crate::{Drift, Read, TokenFile};
-use infeed_core::{Dtype, Result};
+use infeed_core::{Dtype, Result, Store};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What a corpus holds. Of a file without an index all tokens are one document.
 #[derive(Debug, Clone, Serialize)]
@@ -36,8 +37,8 @@ pub struct Info {
 }
 
 /// Looks at a corpus. Drift is told, not refused.
-pub fn info(prefix: &str, raw: Option<Dtype>) -> Result<Info> {
-    let file = TokenFile::open(prefix, raw, Read::Map, Drift::Ignore)?;
+pub fn info(store: &Arc<dyn Store>, prefix: &str, raw: Option<Dtype>) -> Result<Info> {
+    let file = TokenFile::open(store, prefix, raw, Read::Map, Drift::Ignore)?;
     let mut lengths: Vec<u64> = match file.index() {
         None => vec![file.tokens()],
         Some(index) => {

@@ -2,8 +2,9 @@
 
 use super::{copy, wider};
 use crate::{Drift, Read, TokenFile, TokenWriter};
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{Dtype, Error, Result, Store};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What was merged.
 #[derive(Debug, Clone, Serialize)]
@@ -19,8 +20,9 @@ pub struct Merged {
 }
 
 /// Writes all documents of some corpora, in order, as one. Elements get the narrowest type that holds those of all;
-/// `dtype` asks for a certain one, which must hold them too.
+/// `dtype` asks for a certain one, which must hold them too. Corpora are read from the store; `out` is a path of this machine.
 pub fn merge(
+    store: &Arc<dyn Store>,
     prefixes: &[String],
     out: &str,
     raw: Option<Dtype>,
@@ -29,7 +31,7 @@ pub fn merge(
 ) -> Result<Merged> {
     let mut files = Vec::with_capacity(prefixes.len());
     for prefix in prefixes {
-        let file = TokenFile::open(prefix, raw, Read::Map, drift)?;
+        let file = TokenFile::open(store, prefix, raw, Read::Map, drift)?;
         file.need_tokens()?;
         if crate::prefix_of(out) == file.name() {
             return Err(Error::argument(format!("`{out}` is one of the corpora to merge")));

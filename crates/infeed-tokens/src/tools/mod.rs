@@ -12,16 +12,39 @@ pub use merge::{Merged, merge};
 pub use split::{Shares, split};
 pub use verify::{Verified, verify};
 
-use crate::{TokenFile, TokenWriter, element, sys};
+use crate::{TokenFile, TokenWriter, data::Data, element, sys};
+use bytes::Bytes;
 use infeed_core::{Dtype, Result};
 use std::ops::Range;
+
+/// Bytes that are asked for before they are needed.
+const AHEAD: u64 = 8 << 20;
+
+/// Has the store fetch what comes next while something is gone through from front to back.
+#[derive(Debug, Default)]
+struct Ahead {
+    /// The byte up to which was asked.
+    asked: u64,
+}
+
+impl Ahead {
+    /// Says that the reader has come to this byte.
+    fn reach(&mut self, data: &Data, byte: u64) {
+        // By halves, so that a range is on its way before the one in front of it is used up.
+        if byte + AHEAD / 2 >= self.asked {
+            let from = self.asked.max(byte);
+            self.asked = byte + AHEAD;
+            data.will_read(from..self.asked);
+        }
+    }
+}
 
 /// Adds documents of a file to a writer, sequence by sequence, with elements of the writer's type.
 fn copy(file: &TokenFile, documents: Range<u64>, dtype: Dtype, out: &mut TokenWriter) -> Result<()> {
     let from = file.dtype();
-    let (mut scratch, mut wide) = (Vec::new(), Vec::new());
-    file.data().expect_sequential();
+    let (mut scratch, mut wide, mut ahead) = (Bytes::new(), Vec::new(), Ahead::default());
     let mut add = |byte: u64, tokens: u64, out: &mut TokenWriter| {
+        ahead.reach(file.data(), byte);
         let bytes = file.data().get(byte, tokens as usize * from.size(), &mut scratch)?;
         if from == dtype {
             return out.add_bytes(bytes);

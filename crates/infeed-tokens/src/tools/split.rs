@@ -2,7 +2,8 @@
 
 use super::{Merged, copy};
 use crate::{Drift, Read, TokenFile, TokenWriter};
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, Store};
+use std::sync::Arc;
 
 /// How much each part gets.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,9 +49,16 @@ impl Shares {
     }
 }
 
-/// Writes the documents of a corpus, in order, as parts `OUT_00`, `OUT_01`, ...
-pub fn split(prefix: &str, out: &str, shares: &Shares, drift: Drift) -> Result<Vec<Merged>> {
-    let file = TokenFile::open(prefix, None, Read::Map, drift)?;
+/// Writes the documents of a corpus, in order, as parts `OUT_00`, `OUT_01`, ..., which are paths of this
+/// machine.
+pub fn split(
+    store: &Arc<dyn Store>,
+    prefix: &str,
+    out: &str,
+    shares: &Shares,
+    drift: Drift,
+) -> Result<Vec<Merged>> {
+    let file = TokenFile::open(store, prefix, None, Read::Map, drift)?;
     file.need_tokens()?;
     let Some(index) = file.index() else {
         return Err(Error::argument(format!(

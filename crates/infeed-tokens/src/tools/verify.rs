@@ -1,8 +1,11 @@
 //! Reads every token of a corpus and says what is wrong.
 
+use super::Ahead;
 use crate::{Drift, Read, TokenFile, element, sys};
-use infeed_core::{Dtype, Error, Result};
+use bytes::Bytes;
+use infeed_core::{Dtype, Error, Result, Store};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What reading everything found.
 #[derive(Debug, Clone, Serialize)]
@@ -28,7 +31,13 @@ const BLOCK: usize = 1 << 17;
 
 /// Checks an index entry by entry and every token against the vocabulary. Damage is told in the result; only what keeps
 /// the files from being read at all is an error.
-pub fn verify(prefix: &str, raw: Option<Dtype>, vocab: Option<u64>, drift: Drift) -> Result<Verified> {
+pub fn verify(
+    store: &Arc<dyn Store>,
+    prefix: &str,
+    raw: Option<Dtype>,
+    vocab: Option<u64>,
+    drift: Drift,
+) -> Result<Verified> {
     let mut found = Verified {
         prefix: prefix.to_owned(),
         documents: 0,
@@ -37,7 +46,7 @@ pub fn verify(prefix: &str, raw: Option<Dtype>, vocab: Option<u64>, drift: Drift
         wrong_tokens: 0,
         faults: vec![],
     };
-    let file = match TokenFile::open(prefix, raw, Read::Map, drift) {
+    let file = match TokenFile::open(store, prefix, raw, Read::Map, drift) {
         Ok(file) => file,
         // The index is at fault: there is nothing to go by.
         Err(e @ Error::Format { .. }) => {
@@ -52,18 +61,18 @@ pub fn verify(prefix: &str, raw: Option<Dtype>, vocab: Option<u64>, drift: Drift
         found.faults.push(e.to_string());
         return Ok(found);
     }
-    file.data().expect_sequential();
     let mut runs = Vec::new();
     file.runs(0, 0..file.tokens(), &mut runs);
     let (_, most) = element::range(file.dtype());
     let limit = vocab.map_or(most, |vocab| most.min(i128::from(vocab) - 1)) as u64;
     let size = file.dtype().size();
-    let mut scratch = Vec::new();
+    let (mut scratch, mut ahead) = (Bytes::new(), Ahead::default());
     for run in runs {
         let bytes = run.tokens * size as u64;
         let mut at = 0;
         while at < bytes {
             let len = (bytes - at).min(BLOCK as u64) as usize;
+            ahead.reach(file.data(), run.byte + at);
             let block = file.data().get(run.byte + at, len, &mut scratch)?;
             look(&file, block, run.byte + at, limit, &mut found);
             at += len as u64;

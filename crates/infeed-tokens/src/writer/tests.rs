@@ -2,7 +2,8 @@ use super::*;
 use crate::{Drift, TokenFile};
 
 fn read(prefix: &str) -> (TokenFile, Vec<Vec<i64>>) {
-    let file = TokenFile::open(prefix, None, crate::Read::Map, Drift::Error).unwrap();
+    let file =
+        TokenFile::open(&crate::testing::mapping(), prefix, None, crate::Read::Map, Drift::Error).unwrap();
     let count = file.index().unwrap().sequences();
     let all = (0..count).map(|i| file.sequence(i).unwrap()).collect();
     (file, all)

@@ -126,7 +126,7 @@ fn wrong_arguments_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let prefix = corpus(dir.path(), "x", Dtype::U16, &[vec![1, 2, 3]]);
     let fails = |args| open(std::slice::from_ref(&prefix), args).unwrap_err().to_string();
-    assert!(fails(json!({})).contains("needs the argument `length`"));
+    assert!(fails(json!({})).contains("does not say how long a sample is"));
     assert!(fails(json!({"length": 1, "lenght": 2})).contains("did you mean `length`"));
     for (args, what) in [
         (json!({"length": 0}), "at least 1"),
@@ -170,4 +170,48 @@ fn a_file_that_became_shorter_is_an_error() {
     assert!(source.fetch(&[0], &names).is_ok());
     let error = source.fetch(&[4], &names).unwrap_err().to_string();
     assert!(error.contains("cannot read") && error.contains("x.bin"), "{error}");
+}
+
+/// Counts the calls of a store that cannot map.
+#[derive(Debug)]
+struct Counting {
+    files: Arc<dyn Store>,
+    calls: std::sync::atomic::AtomicUsize,
+}
+
+impl Store for Counting {
+    fn list(&self, prefix: &str) -> Result<Vec<infeed_core::Shard>> {
+        self.files.list(prefix)
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<infeed_core::Shard>> {
+        self.files.stat(names)
+    }
+
+    fn read(&self, shard: &infeed_core::Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.files.read(shard, ranges)
+    }
+}
+
+#[test]
+fn rows_of_a_batch_are_read_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let paths: Vec<String> = ["a", "b"]
+        .iter()
+        .map(|name| corpus(dir.path(), name, Dtype::U16, &[(0..50).collect(), (50..100).collect()]))
+        .collect();
+    let counting = Arc::new(Counting { files: testing::ranges(), calls: 0.into() });
+    let store: Arc<dyn Store> = Arc::clone(&counting) as _;
+    let source = open_from(&store, &paths, json!({"length": 8})).unwrap();
+    let calls = |rows: &[u64]| {
+        let before = counting.calls.load(std::sync::atomic::Ordering::Relaxed);
+        let mut out = vec![0; rows.len() * 64];
+        source.fill(rows, &["tokens".into()], &mut [&mut out]).unwrap();
+        let first = numbers(&out[..64], Dtype::I64)[0];
+        (counting.calls.load(std::sync::atomic::Ordering::Relaxed) - before, first)
+    };
+    assert_eq!(calls(&[3, 0, 5, 1]), (1, 24));
+    // Row 12 begins in the first file and ends in the second.
+    assert_eq!(calls(&[12, 20, 2]), (2, 96));
 }

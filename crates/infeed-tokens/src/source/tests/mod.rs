@@ -1,7 +1,8 @@
 mod cases;
 
 use super::*;
-use crate::TokenWriter;
+use crate::{ENTRY, TokenWriter, testing};
+use infeed_core::{Args, OpenRequest, Opened, Store};
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -14,8 +15,25 @@ fn corpus(dir: &Path, name: &str, dtype: Dtype, documents: &[Vec<u32>]) -> Strin
     prefix
 }
 
-fn open(paths: &[String], args: serde_json::Value) -> Result<TokenSource> {
-    TokenSource::open(paths, args.as_object().unwrap())
+fn request<'a>(
+    store: &'a Arc<dyn Store>,
+    paths: &'a [String],
+    args: &'a serde_json::Value,
+) -> OpenRequest<'a> {
+    let given = args.as_object().unwrap();
+    OpenRequest { entry: &ENTRY, store, paths, listed: None, given, threads: 2 }
+}
+
+/// Opens as the table of formats does, from a store that maps.
+fn open(paths: &[String], args: serde_json::Value) -> Result<Arc<dyn Source>> {
+    open_from(&testing::mapping(), paths, args)
+}
+
+fn open_from(store: &Arc<dyn Store>, paths: &[String], args: serde_json::Value) -> Result<Arc<dyn Source>> {
+    match ENTRY.open(request(store, paths, &args))? {
+        Opened::Rows(source) => Ok(source),
+        Opened::Stream(_) => panic!("tokens are rows"),
+    }
 }
 
 fn numbers(bytes: &[u8], dtype: Dtype) -> Vec<i64> {
@@ -24,7 +42,7 @@ fn numbers(bytes: &[u8], dtype: Dtype) -> Vec<i64> {
 }
 
 /// All fields of all rows, as numbers; by `fetch`, and by `fill` in one go, which must be the same.
-fn rows(source: &TokenSource) -> Vec<Vec<Vec<i64>>> {
+fn rows(source: &Arc<dyn Source>) -> Vec<Vec<Vec<i64>>> {
     let names: Vec<Arc<str>> = source.spec().fields.iter().map(|(name, _)| Arc::clone(name)).collect();
     let all: Vec<u64> = (0..source.rows()).collect();
     let records = source.fetch(&all, &names).unwrap();
@@ -96,6 +114,7 @@ proptest! {
         reset in any::<bool>(),
         by_token in any::<bool>(),
         pread in any::<bool>(),
+        maps in any::<bool>(),
         dtype in prop::sample::select(&["int64", "int32"][..]),
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -118,7 +137,8 @@ proptest! {
         if by_token {
             args["eod"] = 3.into();
         }
-        let source = open(&paths, args).unwrap();
+        let store = if maps { testing::mapping() } else { testing::ranges() };
+        let source = open_from(&store, &paths, args).unwrap();
         let need = length + usize::from(labels);
         let stride = stride.unwrap_or(length as u64) as usize;
         let starts: Vec<usize> = (0..).map(|k| k * stride).take_while(|s| s + need <= tokens.len()).collect();
@@ -163,8 +183,12 @@ proptest! {
         let prefix = corpus(dir.path(), "x", Dtype::U16, &documents);
         let args = json!({"length": length, "sampling": "megatron", "samples": samples, "seed": seed, "labels": labels,
             "position_ids": true, "loss_mask": true, "document_ids": true, "attention_mask": true});
-        let source = open(&[prefix], args).unwrap();
-        let made = source.samples().unwrap();
+        let checked = Args::new("tokens", ENTRY.params, args.as_object().unwrap()).unwrap();
+        let options = crate::options::build(&checked).unwrap();
+        let source = Arc::new(TokenSource::open(&testing::mapping(), &[prefix], options, 1).unwrap());
+        let made = Arc::clone(&source);
+        let made = made.samples().unwrap();
+        let source: Arc<dyn Source> = source;
         let laid: Vec<(usize, i64)> = made
             .documents
             .iter()
