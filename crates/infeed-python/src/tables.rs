@@ -22,6 +22,15 @@ pub(crate) fn find_world() -> PyResult<String> {
     serde_json::to_string(&found).map_err(|e| raise(infeed::Error::Internal { what: e.to_string() }))
 }
 
+/// What a file list asks for, as JSON: a list of corpora (`name`, `weight`, `files`), each file with `prefix`, `weight` and
+/// `samples`. `name` is for messages.
+#[pyfunction]
+#[pyo3(signature = (text, name, samples=None))]
+pub(crate) fn token_list(text: &str, name: &str, samples: Option<u64>) -> PyResult<String> {
+    let corpora = infeed_tokens::list::plan(text, name, samples).map_err(raise)?;
+    serde_json::to_string(&corpora).map_err(|e| raise(infeed::Error::Internal { what: e.to_string() }))
+}
+
 /// Runs the command line and gives its exit code.
 #[pyfunction]
 pub(crate) fn command(py: Python<'_>, args: Vec<String>) -> i32 {

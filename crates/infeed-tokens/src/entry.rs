@@ -109,7 +109,7 @@ fn recognise(file: &FileLook<'_>) -> Option<Guess> {
         false if named(".npy") => {
             let header = Header::read(file.head).ok()?;
             let tokens = header.shape.len() == 1 && header.dtype.is_integer() && !header.big_endian;
-            tokens.then(|| Guess::new(Sure::Likely))
+            tokens.then(|| Guess::new(Sure::Certain))
         }
         false => None,
     }
@@ -204,8 +204,8 @@ mod tests {
         // Of a compressed file there is nothing to see, and its rows cannot be looked up.
         assert_eq!(look("x.bin", b""), None);
         let npy = |dtype, shape: &[usize]| look("x.npy", &Header::write(dtype, shape));
-        assert_eq!(npy(Dtype::U16, &[100]), Some(Sure::Likely));
-        assert_eq!(npy(Dtype::I64, &[0]), Some(Sure::Likely));
+        assert_eq!(npy(Dtype::U16, &[100]), Some(Sure::Certain));
+        assert_eq!(npy(Dtype::I64, &[0]), Some(Sure::Certain));
         assert_eq!((npy(Dtype::F32, &[100]), npy(Dtype::Bool, &[100])), (None, None));
         assert_eq!((npy(Dtype::U16, &[100, 2]), npy(Dtype::U16, &[])), (None, None));
         assert_eq!((look("x.npy", b"junk"), look("x.tar", b"junk")), (None, None));

@@ -14,9 +14,9 @@ pub fn fuzz(data: &[u8]) {
         if let Ok(index) = Index::from_bytes(bytes.to_vec(), "fuzz.idx", bin_len, drift) {
             check(&index, bin_len);
         }
-        if let Ok(entries) = list::parse(&String::from_utf8_lossy(bytes), "fuzz.txt") {
-            assert_eq!(list::normalized(&entries).len(), entries.len());
-            assert!(entries.iter().all(|e| !e.prefix.is_empty() && !e.corpus.is_empty()));
+        let samples = Some(u64::from(pick(0))).filter(|_| pick(1) % 2 == 1);
+        if let Ok(corpora) = list::plan(&String::from_utf8_lossy(bytes), "fuzz.txt", samples) {
+            check_list(&corpora, samples);
         }
     }
 }
@@ -40,6 +40,16 @@ fn check(index: &Index, bin_len: u64) {
         next = sequences.end;
     }
     assert_eq!(next, index.sequences());
+}
+
+fn check_list(corpora: &[list::Corpus], samples: Option<u64>) {
+    assert!(corpora.is_sorted_by(|a, b| a.name < b.name));
+    let files: Vec<&list::File> = corpora.iter().flat_map(|corpus| &corpus.files).collect();
+    assert!(files.iter().all(|file| !file.prefix.is_empty() && file.weight.is_finite()));
+    assert!(files.iter().all(|file| file.samples.is_some() == samples.is_some()));
+    // Rounded up, a file at a time: never less than was asked for.
+    let all: u64 = files.iter().filter_map(|file| file.samples).sum();
+    assert!(all >= samples.unwrap_or(0), "{all} samples instead of {samples:?}");
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! name of a corpus belong to one that is called `default`.
 
 use infeed_core::{Error, Result};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The corpus of files that name none.
@@ -20,6 +21,28 @@ pub struct Entry {
     pub corpus: String,
 }
 
+/// A corpus of a list: how much of everything it is, and what it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Corpus {
+    /// Its name.
+    pub name: String,
+    /// Its share: the sum of its files'.
+    pub weight: f64,
+    /// Its files, in the order of the list.
+    pub files: Vec<File>,
+}
+
+/// A file of a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct File {
+    /// The file, without `.bin` or `.idx`.
+    pub prefix: String,
+    /// Its share. Those of all files of a list add up to 1.
+    pub weight: f64,
+    /// How many samples it must have, where their number was said.
+    pub samples: Option<u64>,
+}
+
 /// Reads a list; `name` is for messages.
 pub fn parse(text: &str, name: &str) -> Result<Vec<Entry>> {
     let mut out = Vec::new();
@@ -29,12 +52,16 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Entry>> {
             continue;
         }
         let wrong = |what: String| {
-            Error::argument(format!("`{name}`, line {line}: {what}; a line has `weight prefix corpus`"))
+            let content = content.trim();
+            Error::argument(format!(
+                "`{name}`, line {line}: `{content}` is not `weight prefix corpus`: {what}"
+            ))
         };
         let (weight, prefix, corpus) = match words[..] {
             [weight, prefix] => (weight, prefix, DEFAULT),
             [weight, prefix, corpus] => (weight, prefix, corpus),
-            _ => return Err(wrong(format!("{} words", words.len()))),
+            [_] => return Err(wrong("it has one word".to_owned())),
+            _ => return Err(wrong(format!("it has {} words", words.len()))),
         };
         let parsed = weight.parse().ok().filter(|w: &f64| w.is_finite() && *w >= 0.0);
         let weight = parsed.ok_or_else(|| wrong(format!("`{weight}` is no weight")))?;
@@ -43,32 +70,38 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Entry>> {
     if out.is_empty() {
         return Err(Error::argument(format!("`{name}` lists no file; a line has `weight prefix corpus`")));
     }
-    let sum: f64 = out.iter().map(|e| e.weight).sum();
+    let sum = total(&out);
     if sum <= 0.0 || sum.is_infinite() {
         return Err(Error::argument(format!("the weights in `{name}` add up to {sum}")));
     }
     Ok(out)
 }
 
-/// Weights that add up to 1.
-pub fn normalized(entries: &[Entry]) -> Vec<f64> {
-    // From left to right: other orders of addition round otherwise.
-    let sum = entries.iter().fold(0.0, |sum, e| sum + e.weight);
-    entries.iter().map(|e| e.weight / sum).collect()
-}
-
-/// How many samples each file must have for `samples` of all: half a percent more than its share, rounded up.
-pub fn samples_per_file(entries: &[Entry], samples: u64) -> Vec<u64> {
-    normalized(entries).iter().map(|w| (samples as f64 * w * 1.005).ceil() as u64).collect()
-}
-
-/// The places of the files of each corpus, corpora in alphabetical order.
-pub fn by_corpus(entries: &[Entry]) -> BTreeMap<&str, Vec<usize>> {
-    let mut out: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (place, entry) in entries.iter().enumerate() {
-        out.entry(&entry.corpus).or_default().push(place);
+/// What a list asks for: corpora in alphabetical order, with their files. `samples` is how many all files give together:
+/// each then gets half a percent more than its share of them, rounded up, as in BlendCorpus, and files that get none are
+/// left out.
+pub fn plan(text: &str, name: &str, samples: Option<u64>) -> Result<Vec<Corpus>> {
+    let entries = parse(text, name)?;
+    let sum = total(&entries);
+    let mut corpora: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    for entry in entries {
+        let weight = entry.weight / sum;
+        let samples = samples.map(|all| (all as f64 * weight * 1.005).ceil() as u64);
+        if samples != Some(0) {
+            corpora.entry(entry.corpus).or_default().push(File { prefix: entry.prefix, weight, samples });
+        }
     }
-    out
+    let corpus = |(name, files): (String, Vec<File>)| {
+        let weight = files.iter().fold(0.0, |sum, file| sum + file.weight);
+        Corpus { name, weight, files }
+    };
+    Ok(corpora.into_iter().map(corpus).collect())
+}
+
+/// The sum of all weights.
+fn total(entries: &[Entry]) -> f64 {
+    // From left to right, as BlendCorpus does: other orders of addition round otherwise.
+    entries.iter().fold(0.0, |sum, e| sum + e.weight)
 }
 
 /// A list with weights in proportion to numbers of tokens.
@@ -93,31 +126,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_become_entries() {
+    fn lines_become_corpora() {
         let text =
             "0.3 /data/web_0 web\n\n# a comment\n  0.1\t/data/code code \n0.1 /data/web_1 web\n1e-1 x\n";
         let entries = parse(text, "list.txt").unwrap();
         assert_eq!(entries[1], Entry { weight: 0.1, prefix: "/data/code".into(), corpus: "code".into() });
-        assert_eq!(entries[3].corpus, DEFAULT);
-        let groups = by_corpus(&entries);
-        assert_eq!(
-            groups.into_iter().collect::<Vec<_>>(),
-            [("code", vec![1]), ("default", vec![3]), ("web", vec![0, 2])]
-        );
-        assert_eq!(samples_per_file(&entries[..2], 100), [76, 26]);
-        assert!((normalized(&entries).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let corpora = plan(text, "list.txt", None).unwrap();
+        let names: Vec<(&str, Vec<&str>)> = corpora
+            .iter()
+            .map(|c| (c.name.as_str(), c.files.iter().map(|f| f.prefix.as_str()).collect()))
+            .collect();
+        let web = vec!["/data/web_0", "/data/web_1"];
+        assert_eq!(names, [("code", vec!["/data/code"]), (DEFAULT, vec!["x"]), ("web", web)]);
+        assert!((corpora.iter().map(|c| c.weight).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert_eq!(corpora[2].weight, corpora[2].files[0].weight + corpora[2].files[1].weight);
+        assert!(corpora.iter().flat_map(|c| &c.files).all(|f| f.samples.is_none()));
+    }
+
+    #[test]
+    fn files_get_their_samples() {
+        let samples = |text: &str, all| -> Vec<Vec<u64>> {
+            let counts = |c: &Corpus| c.files.iter().filter_map(|f| f.samples).collect();
+            plan(text, "x", Some(all)).unwrap().iter().map(counts).collect()
+        };
+        assert_eq!(samples("0.3 a web\n0.1 b code", 100), [[26], [76]]);
+        // What has no weight is not read at all.
+        assert_eq!(samples("1 a web\n0 b code\n0 c web", 10), [[11]]);
+        assert!(samples("1 a web", 0).is_empty());
     }
 
     #[test]
     fn wrong_lines_are_named() {
         let fails = |text: &str| parse(text, "list.txt").unwrap_err().to_string();
-        assert!(fails("1 a b\nx a b").contains("line 2: `x` is no weight"));
-        assert!(fails("1 a b c").contains("4 words"));
-        assert!(fails("1").contains("1 words"));
-        assert!(fails("-1 a b").contains("no weight"));
+        assert_eq!(
+            fails("1 a b\nx a b"),
+            "`list.txt`, line 2: `x a b` is not `weight prefix corpus`: `x` is no weight"
+        );
+        assert!(fails("1 a b c").contains("it has 4 words"));
+        assert!(fails("1").contains("it has one word"));
+        assert!(fails("-1 a b").contains("`-1` is no weight"));
         assert!(fails("inf a b").contains("no weight"));
         assert!(fails("# nothing\n").contains("lists no file"));
         assert!(fails("0 a b\n0 c d").contains("add up to 0"));
+        assert!(fails("1e308 a b\n1e308 c d").contains("add up to inf"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn table<T: ?Sized>(entries: &[&Entry<T>]) -> Vec<Value> {
 fn params(params: &[Param]) -> Vec<Value> {
     let row = |p: &Param| {
         let default = p.default.map(|d| serde_json::from_str(d).unwrap_or(Value::Null));
-        json!({"name": p.name, "python": p.python, "about": p.about, "required": p.default.is_none(), "default": default})
+        json!({"name": p.name, "python": p.python, "about": p.about, "required": p.is_required(), "default": default})
     };
     params.iter().map(row).collect()
 }

@@ -89,27 +89,4 @@ const CSV_TABLE: FormatEntry = FormatEntry {
     recognise_folder: None,
     open: |r| Ok(Opened::Rows(Arc::new(infeed_table::open("csv_table", &names(r)?, r.given)?))),
 };
-const TOKENS: FormatEntry = FormatEntry {
-    name: "tokens",
-    about: "",
-    details: "",
-    params: infeed_tokens::ENTRY.params,
-    endings: &[".idx", ".bin"],
-    magic: &[],
-    can: Can::ROWS,
-    recognise: None,
-    recognise_folder: None,
-    open: |r| {
-        let mut out = Vec::new();
-        for path in r.paths {
-            let forms = [".idx", ".bin", ".npy", ""].map(|ending| format!("{path}{ending}"));
-            let found = forms
-                .iter()
-                .find_map(|form| r.store.find(form).ok())
-                .map_or_else(|| r.store.find(path), Ok)?;
-            out.extend(found.iter().map(|f| f.name().to_owned()));
-        }
-        Ok(Opened::Rows(Arc::new(infeed_tokens::TokenSource::open(&out, r.given)?)))
-    },
-};
-pub(super) const ENTRIES: &[&FormatEntry] = &[&PARQUET, &ARROW, &AVRO, &SQLITE, &CSV_TABLE, &TOKENS];
+pub(super) const ENTRIES: &[&FormatEntry] = &[&PARQUET, &ARROW, &AVRO, &SQLITE, &CSV_TABLE];

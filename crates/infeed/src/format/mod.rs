@@ -54,7 +54,7 @@ const ENTRIES: &[&FormatEntry] = &[
 
 /// All formats: those of this crate and of the crates for families of formats.
 pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
-    ENTRIES.iter().copied().chain(legacy::ENTRIES.iter().copied())
+    ENTRIES.iter().copied().chain(legacy::ENTRIES.iter().copied()).chain([&infeed_tokens::ENTRY])
 }
 
 /// The entry of a name, or which there are.

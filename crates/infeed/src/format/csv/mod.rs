@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 const LOOK: usize = 1000;
 
 #[derive(Debug)]
-struct Csv {
+pub(super) struct Csv {
     delimiter: OnceLock<u8>,
     header: bool,
     /// Names of the columns, where the user gives them.

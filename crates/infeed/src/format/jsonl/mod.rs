@@ -20,7 +20,7 @@ use std::sync::Arc;
 const LOOK: usize = 100;
 
 #[derive(Debug)]
-struct Jsonl {
+pub(super) struct Jsonl {
     /// Fields that are wanted; all keys when nothing is said.
     wanted: Option<Vec<String>>,
     largest: u64,

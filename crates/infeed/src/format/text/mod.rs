@@ -21,7 +21,7 @@ enum By {
 }
 
 #[derive(Debug, Clone)]
-struct Text {
+pub(super) struct Text {
     by: By,
     invalid: Invalid,
     largest: u64,

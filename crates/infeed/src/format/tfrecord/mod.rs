@@ -32,7 +32,7 @@ enum Wanted {
 }
 
 #[derive(Debug, Clone)]
-struct TfRecord {
+pub(super) struct TfRecord {
     wanted: Wanted,
     check: bool,
     /// Whether index files beside the shards are used.
