@@ -3,7 +3,7 @@
 //! One [`FormatEntry`] per format is the only place that knows its name. Opening, detection, `infeed list formats`, error
 //! messages, the Python functions and the table in the docs are made from the entries.
 
-use crate::{Args, Error, Param, Result, Source, Store, Stream};
+use crate::{Args, Error, Found, Param, Result, Source, Store, Stream};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -64,11 +64,14 @@ pub struct Can {
     pub remote: bool,
     /// infeed writes it, too.
     pub write: bool,
+    /// It is opened on many paths; otherwise on one.
+    pub many: bool,
 }
 
 impl Can {
     /// Rows by number from any store, and nothing else.
-    pub const ROWS: Can = Can { rows: true, stream: false, blocks: false, remote: true, write: false };
+    pub const ROWS: Can =
+        Can { rows: true, stream: false, blocks: false, remote: true, write: false, many: true };
 }
 
 /// A file, for telling its format.
@@ -138,6 +141,8 @@ pub struct OpenRequest<'a> {
     pub store: &'a Arc<dyn Store>,
     /// Paths as the user wrote them: patterns, folders, `pipe:` commands, `-`.
     pub paths: &'a [String],
+    /// What the paths stand for, when they were looked up already.
+    pub found: Option<&'a [Found]>,
     /// The names below the only path, when that is a folder and was listed already.
     pub listed: Option<&'a [String]>,
     /// The arguments as they were given: only those in the entry's `params`.
@@ -147,6 +152,18 @@ pub struct OpenRequest<'a> {
 }
 
 impl OpenRequest<'_> {
+    /// What the paths stand for, in the order in which they were written.
+    pub fn find(&self) -> Result<Vec<Found>> {
+        if let Some(found) = self.found {
+            return Ok(found.to_vec());
+        }
+        let mut found = Vec::new();
+        for path in self.paths {
+            found.extend(self.store.find(path)?);
+        }
+        Ok(found)
+    }
+
     /// The arguments with defaults filled in.
     pub fn args(&self) -> Result<Args> {
         Args::new(self.entry.name, self.entry.params, self.given)

@@ -85,6 +85,7 @@ fn main() {
             entry: &ENTRY,
             store: &store,
             paths: std::slice::from_ref(&path),
+            found: None,
             listed: None,
             given: args.as_object().unwrap(),
             threads: 1,

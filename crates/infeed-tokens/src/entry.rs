@@ -35,7 +35,7 @@ const PARAMS: &[Param] = &[
     // Files that were recognised by what is in them come without it, and get an error that says what to call. Its type has
     // no None: in Python it must be given.
     param("length", "int", "null", "tokens of a row"),
-    param("dtype", "str", "\"int64\"", "element type of tokens and labels"),
+    param("dtype", "IntegerDtype", "\"int64\"", "element type of tokens and labels"),
     param("labels", "bool", "false", "whether to give `labels`: the tokens one place on"),
     param(
         "eod",
@@ -54,16 +54,21 @@ const PARAMS: &[Param] = &[
         "null",
         "tokens between the beginnings of two windows; as many as `length` if not given",
     ),
-    param("sampling", "str", "\"windows\"", "`windows`, or `megatron` for its GPT samples"),
+    param("sampling", "Sampling", "\"windows\"", "`windows`, or `megatron` for its GPT samples"),
     param("samples", "int | None", "null", "GPT samples to prepare, over several epochs where needed"),
     param("seed", "int", "1234", "seed of the GPT samples"),
     param("split", "str | None", "null", "shares of the parts, as in `969, 30, 1`"),
-    param("part", "str", "\"train\"", "`train`, `valid` or `test` of a split"),
-    param("cache", "str | None", "null", "folder of this machine with the cache files of GPT samples"),
+    param("part", "SplitPart", "\"train\"", "`train`, `valid` or `test` of a split"),
+    param(
+        "cache",
+        "str | os.PathLike[str] | None",
+        "null",
+        "folder of this machine with the cache files of GPT samples",
+    ),
     param("vocab", "int | None", "null", "size of the vocabulary: larger ids are errors"),
-    param("raw", "str | None", "null", "element type of files without an index"),
-    param("read", "str", "\"mmap\"", "`mmap`, or `pread` to read row by row"),
-    param("drift", "str", "\"error\"", "`error`, `repair` or `ignore` when .idx and .bin do not agree"),
+    param("raw", "IntegerName | None", "null", "element type of files without an index"),
+    param("read", "Read", "\"mmap\"", "`mmap`, or `pread` to read row by row"),
+    param("drift", "Drift", "\"error\"", "`error`, `repair` or `ignore` when .idx and .bin do not agree"),
 ];
 
 const DETAILS: &str = "\
@@ -216,8 +221,15 @@ mod tests {
         let store: Arc<dyn Store> = crate::testing::mapping();
         let (paths, given) = (["x.npy".to_owned()], json!({}));
         let given = given.as_object().unwrap();
-        let request =
-            OpenRequest { entry: &ENTRY, store: &store, paths: &paths, listed: None, given, threads: 1 };
+        let request = OpenRequest {
+            entry: &ENTRY,
+            store: &store,
+            paths: &paths,
+            found: None,
+            listed: None,
+            given,
+            threads: 1,
+        };
         assert_eq!(
             ENTRY.open(request).unwrap_err().to_string(),
             "`x.npy` looks like a file of tokens, which does not say how long a sample is: infeed.tokens(path, length=...) \
@@ -242,6 +254,7 @@ mod tests {
             entry: &ENTRY,
             store: &store,
             paths: &paths,
+            found: None,
             listed: None,
             given: &given,
             threads: 1,

@@ -9,12 +9,12 @@
 
 use infeed::{
     Recipe,
-    format::{ENTRIES, detect},
+    format::{IndexCache, TarFormat, detect},
     open,
     read::StoreSource,
-    store::{Found, LocalStore, find},
+    store::LocalStore,
 };
-use infeed_core::{Shards, Source, Store, registry};
+use infeed_core::{Format, Shards, Source, Store};
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     error::Error,
@@ -99,16 +99,13 @@ fn steps(form: &str, index: &str, shards: usize, rows: usize) -> Result<(), Box<
         total
     };
     let store = Arc::new(LocalStore::new());
-    let found = find(&[form])?;
-    let names: Vec<String> = found.into_iter().map(|(Found::File(n) | Found::Folder(n))| n).collect();
-    lap("find");
-    detect(&*store, None, &names)?;
-    lap("detect");
+    let found = detect(&*store, &[form.to_owned()])?.found;
+    let names: Vec<String> = found.iter().map(|found| found.name().to_owned()).collect();
+    lap("find and detect");
     let table = Shards::new(&store.stat(&names)?)?;
     drop(names);
     lap("stat");
-    let args = serde_json::json!({ "index": index });
-    let format = registry::find(ENTRIES, "tar", "format")?.make(args.as_object().ok_or("no object")?)?;
+    let format = TarFormat { lenient: false, cache: IndexCache::Folder(index.into()) };
     let indices = format.indices(&*store, &table, 4)?.ok_or("tars have sets")?;
     lap("index");
     let source = StoreSource::over(Arc::clone(&store) as _, "tar", table, indices)?;

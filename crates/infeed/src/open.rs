@@ -26,22 +26,22 @@ pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
 pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     let store = Stores::shared();
     let streamed = recipe.paths.iter().any(|path| Opening::is_stream(path));
-    let (entry, listed) = match recipe.format.as_str() {
+    let mut seen = None;
+    let entry = match recipe.format.as_str() {
         // What a command gives cannot be looked at beforehand.
-        "auto" if streamed => (format::entries().find(|entry| entry.can.stream), None),
-        "auto" => {
-            let found = format::detect(&*store, &recipe.paths)?;
-            (Some(found.entry), found.listed)
-        }
-        name => (Some(format::entry(name)?), None),
+        "auto" if streamed => format::entries()
+            .find(|entry| entry.can.stream)
+            .ok_or_else(|| Error::Internal { what: "no format reads streams".to_owned() })?,
+        "auto" => seen.insert(format::detect(&*store, &recipe.paths)?).entry,
+        name => format::entry(name)?,
     };
-    let entry = entry.ok_or_else(|| Error::Internal { what: "no format reads streams".to_owned() })?;
     format::check_arguments(entry, &recipe.args)?;
     let request = OpenRequest {
         entry,
         store: &store,
         paths: &recipe.paths,
-        listed: listed.as_deref(),
+        found: seen.as_ref().map(|seen| &*seen.found),
+        listed: seen.as_ref().and_then(|seen| seen.listed.as_deref()),
         given: &recipe.args,
         // Opening is mostly waiting for the disk: more threads than CPUs.
         threads: (usable_cpus() * 2).min(32),

@@ -38,7 +38,8 @@ fn format_json(entry: &FormatEntry) -> Value {
     json!({
         "name": entry.name, "about": entry.about, "details": entry.details, "params": params(entry.params),
         "endings": entry.endings,
-        "can": {"rows": can.rows, "stream": can.stream, "blocks": can.blocks, "remote": can.remote, "write": can.write},
+        "can": {"rows": can.rows, "stream": can.stream, "blocks": can.blocks, "remote": can.remote, "write": can.write,
+                "many": can.many},
     })
 }
 

@@ -1,13 +1,13 @@
 //! The first rows of a stream, kept: what can be shown of something that cannot be addressed.
 
 use infeed::Result;
-use infeed_core::{Passing, Record, Source, Spec, Stream};
+use infeed_core::{Record, Source, Spec, Stream, StreamRow};
 use std::sync::Arc;
 
 /// The first rows of a stream, as a source.
 #[derive(Debug)]
 pub(crate) struct Beginning {
-    rows: Vec<Passing>,
+    rows: Vec<StreamRow>,
     count: [u64; 1],
     spec: Spec,
     about: String,
@@ -31,7 +31,7 @@ impl Beginning {
         Ok(Beginning { count: [rows.len() as u64], rows, spec, about: stream.describe(), more })
     }
 
-    fn row(&self, row: u64) -> Option<&Passing> {
+    fn row(&self, row: u64) -> Option<&StreamRow> {
         self.rows.get(usize::try_from(row).ok()?)
     }
 }
@@ -58,7 +58,7 @@ impl Source for Beginning {
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
-        let pick = |row: &Passing| {
+        let pick = |row: &StreamRow| {
             let record = row.record.as_ref().map_err(Clone::clone)?;
             let value = |f: &Arc<str>| self.spec.position(f).and_then(|at| record.fields.get(at)).cloned();
             Ok(Record { fields: fields.iter().map(|f| value(f).unwrap_or_default()).collect() })

@@ -1,11 +1,7 @@
 //! What the files are and how much room they take.
 
-use infeed::{
-    Result,
-    format::{Detected, detect},
-    store::{Found, LocalStore, find},
-};
-use infeed_core::Source;
+use infeed::{Result, format::detect, store::Stores};
+use infeed_core::{Packing, Source};
 
 /// Files whose sizes are asked for one by one; of more only this many, spread evenly.
 const ASKED: u64 = 20_000;
@@ -15,24 +11,10 @@ pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
     if given != "auto" {
         return Ok(given.to_owned());
     }
-    let store = LocalStore::new();
-    let found = find(paths)?;
-    let folder =
-        found.iter().find_map(|f| if let Found::Folder(name) = f { Some(name.clone()) } else { None });
-    let names = match &folder {
-        Some(folder) => store.names(folder)?,
-        None => found.into_iter().map(|(Found::File(name) | Found::Folder(name))| name).collect(),
-    };
-    Ok(match detect(&store, folder.as_deref(), &names)? {
-        Detected::Shards { format, .. } => format,
-        Detected::Stream { format, .. } => return Ok(format!("{format}, as a stream")),
-        Detected::Table { format, .. } => format,
-        Detected::Mds(_) => "mds",
-        Detected::Folder => "folder",
-        Detected::Files => "files",
-        Detected::Manifest(_) => "manifest",
-    }
-    .to_owned())
+    let found = detect(&Stores::new(), paths)?;
+    let name = found.entry.name;
+    let packed = found.found.iter().any(|found| Packing::of_name(found.name()).is_some());
+    Ok(if packed && found.entry.can.stream { format!("{name}, as a stream") } else { name.to_owned() })
 }
 
 /// Bytes on disk, and whether they were counted or estimated.

@@ -46,17 +46,13 @@ pub(super) enum Places {
 
 /// Looks paths up. A folder must be the only one.
 pub(super) fn one_folder(request: &OpenRequest<'_>) -> Result<Places> {
-    let mut found = Vec::new();
-    for path in request.paths {
-        found.extend(request.store.find(path)?);
-    }
-    places(found)
+    places(&request.find()?)
 }
 
 /// Several folders, or files beside a folder, are refused: which of their files belong together is anybody's guess.
-pub(crate) fn places(found: Vec<Found>) -> Result<Places> {
+pub(super) fn places(found: &[Found]) -> Result<Places> {
     match found.iter().find(|found| matches!(found, Found::Folder(_))) {
-        None => Ok(Places::Files(found.into_iter().map(|f| f.name().to_owned()).collect())),
+        None => Ok(Places::Files(found.iter().map(|f| f.name().to_owned()).collect())),
         Some(folder) if found.len() == 1 => Ok(Places::Folder(folder.name().to_owned())),
         Some(folder) => Err(Error::argument(format!(
             "several paths, and `{}` is a folder: give one folder, or files",

@@ -7,9 +7,10 @@ use infeed_core::{Args, Error, Param, Result};
 /// Where found rows are kept.
 pub(super) const INDEX: Param = Param {
     name: "index",
-    python: "str",
+    python: "str | os.PathLike[str]",
     default: Some("\"auto\""),
-    about: "where the places of rows are kept: auto, off, beside (the file), or a folder",
+    about: "where the places of rows are kept between runs: auto (the user's cache folder, if finding them took long), off, \
+            beside (the file), or a folder",
 };
 
 /// The largest row.

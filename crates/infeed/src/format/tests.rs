@@ -78,7 +78,8 @@ fn arguments_are_checked_by_the_table_row() {
         let entry = entry("tar").unwrap();
         let paths = ["a.tar".to_owned()];
         let given = args.as_object().unwrap();
-        let request = OpenRequest { entry, store: &store, paths: &paths, listed: None, given, threads: 1 };
+        let request =
+            OpenRequest { entry, store: &store, paths: &paths, found: None, listed: None, given, threads: 1 };
         check_arguments(entry, given).and_then(|()| entry.open(request)).unwrap_err().to_string()
     };
     // Sound arguments get as far as the tar itself, which has no rows.

@@ -33,6 +33,7 @@ mod stores;
 
 pub use entry::{STORES, StoreEntry};
 pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
+pub use infeed_core::Found;
 pub use local::LocalStore;
 pub use memory::MemoryStore;
 pub use paths::{braces, find};

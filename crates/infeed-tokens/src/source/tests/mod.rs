@@ -21,7 +21,7 @@ fn request<'a>(
     args: &'a serde_json::Value,
 ) -> OpenRequest<'a> {
     let given = args.as_object().unwrap();
-    OpenRequest { entry: &ENTRY, store, paths, listed: None, given, threads: 2 }
+    OpenRequest { entry: &ENTRY, store, paths, found: None, listed: None, given, threads: 2 }
 }
 
 /// Opens as the table of formats does, from a store that maps.

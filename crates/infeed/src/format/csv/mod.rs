@@ -33,7 +33,8 @@ pub(super) struct Csv {
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "csv",
     about: "comma- or tab-separated values",
-    details: "Follows RFC 4180. Types that are not given come from the first 1,000 rows of every file: int64, float64, bool or text. An empty \
+    details: "Follows RFC 4180. Fields are the titles in the first row, `names`, or `column_0`, `column_1` and so on with \
+              header=False. Types that are not given come from the first 1,000 rows of every file: int64, float64, bool or text. An empty \
               cell is NaN in a column of floats, an empty text in a column of text, and a bad sample in a column of integers.",
     params: PARAMS,
     endings: &[".csv", ".tsv"],
@@ -62,19 +63,19 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "names",
-        python: "list[str] | None",
+        python: "Sequence[str] | None",
         default: Some("null"),
         about: "names of all columns, in place of the titles or where there are none",
     },
     Param {
         name: "columns",
-        python: "list[str] | dict[str, str] | None",
+        python: "Sequence[str] | Mapping[str, str] | None",
         default: Some("null"),
         about: "columns to read, with their types if it is a dict (text, bool, int64, float32, ...)",
     },
     Param {
         name: "types",
-        python: "dict[str, str] | None",
+        python: "Mapping[str, str] | None",
         default: Some("null"),
         about: "types of some columns; those of the others come from the first 1000 rows",
     },

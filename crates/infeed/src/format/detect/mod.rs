@@ -8,7 +8,9 @@ use super::{
     paths::{Places, places},
     strangers,
 };
-use infeed_core::{Error, FileLook, FolderLook, FormatEntry, Guess, Packing, Result, Store, StoreExt, Sure};
+use infeed_core::{
+    Error, FileLook, FolderLook, FormatEntry, Found, Guess, Packing, Result, Store, StoreExt, Sure,
+};
 use std::collections::{BTreeMap, HashMap};
 
 /// Bytes of a file that are looked at.
@@ -19,6 +21,8 @@ const LOOK: u64 = 4096;
 pub struct Detected {
     /// Their format.
     pub entry: &'static FormatEntry,
+    /// What the paths stand for.
+    pub found: Vec<Found>,
     /// The names below a folder, when a folder was looked at.
     pub listed: Option<Vec<String>>,
 }
@@ -30,17 +34,17 @@ pub fn detect(store: &dyn Store, paths: &[String]) -> Result<Detected> {
     for path in paths {
         found.extend(store.find(path)?);
     }
-    match places(found)? {
+    match places(&found)? {
         Places::Files(names) => {
             let files: Vec<&str> = names.iter().map(String::as_str).collect();
-            of_files(store, &files).map(|entry| Detected { entry, listed: None })
+            of_files(store, &files).map(|entry| Detected { entry, found, listed: None })
         }
         Places::Folder(folder) => {
             let names = store.names(&folder)?;
             let files: Vec<&str> =
                 names.iter().map(String::as_str).filter(|name| !name.ends_with('/')).collect();
             let entry = in_folder(store, &folder, &files)?;
-            Ok(Detected { entry, listed: Some(names) })
+            Ok(Detected { entry, found, listed: Some(names) })
         }
     }
 }

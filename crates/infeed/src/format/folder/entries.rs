@@ -15,7 +15,7 @@ pub(in crate::format) const FOLDER: FormatEntry = FormatEntry {
     params: &[],
     endings: &[],
     magic: &[],
-    can: Can::ROWS,
+    can: Can { many: false, ..Can::ROWS },
     recognise: Some(|_| None),
     recognise_folder: Some(|folder| {
         let images = folder.files.iter().filter(|name| is_image(name)).count();
@@ -55,7 +55,7 @@ pub(in crate::format) const MANIFEST: FormatEntry = FormatEntry {
     params: &[],
     endings: &[],
     magic: &[],
-    can: Can::ROWS,
+    can: Can { many: false, ..Can::ROWS },
     recognise: Some(|file| {
         let listed = [".txt", ".csv", ".tsv"].iter().any(|ending| ends_with(file.name, ending));
         let found = file.alone && listed && is_manifest(&String::from_utf8_lossy(file.head));

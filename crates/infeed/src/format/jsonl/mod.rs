@@ -78,7 +78,7 @@ fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
 const PARAMS: &[Param] = &[
     Param {
         name: "fields",
-        python: "list[str] | None",
+        python: "Sequence[str] | None",
         default: Some("null"),
         about: "fields to read, `a.b` for the key b of the object a; all keys by default",
     },

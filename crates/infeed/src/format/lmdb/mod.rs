@@ -38,7 +38,8 @@ struct Lmdb {
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "lmdb",
     about: "LMDB: every entry is a row with `key` and `value`",
-    details: "The file is read without a lock file and without mapping it. DUPSORT databases are refused.",
+    details: "Takes the folder or the file data.mdb in it. Rows are in the order of the keys. No lock is taken and nothing is \
+              written: copy a database that is still written to. DUPSORT databases are refused.",
     params: &[
         Param {
             name: "name",
@@ -48,7 +49,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
         },
         Param {
             name: "key",
-            python: "str",
+            python: "LmdbKeys",
             default: Some("\"auto\""),
             about: "what keys are: text, bytes, or auto: text when all of them are UTF-8",
         },

@@ -22,7 +22,9 @@ use store::{MdsShard, MdsStore};
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "mds",
     about: "MosaicML's MDS shards with their index.json",
-    details: "Takes the folder or its index.json. The fields are the columns that the index names.",
+    details: "Takes the folder or its index.json. The fields are the columns that the index names; images come as their bytes. \
+              Shards may be compressed with zstd, gz or bz2; some are kept unpacked in memory. The checksums sha1, md5, xxh64 \
+              and crc32 are known.",
     params: &[
         Param {
             name: "check",
@@ -39,7 +41,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     ],
     endings: &[],
     magic: &[],
-    can: Can::ROWS,
+    can: Can { many: false, ..Can::ROWS },
     recognise: Some(|file| {
         let named = file.name.rsplit('/').next() == Some(INDEX);
         (named && is_index(file.head)).then(|| Guess::new(Sure::Certain))

@@ -53,13 +53,13 @@ fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
 const PARAMS: &[Param] = &[
     Param {
         name: "by",
-        python: "str",
+        python: "TextRows",
         default: Some("\"line\""),
         about: "what a row is: line, paragraph or file",
     },
     Param {
         name: "errors",
-        python: "str",
+        python: "TextErrors",
         default: Some("\"strict\""),
         about: "what becomes of bytes that are no UTF-8: strict (the row is bad), replace or ignore",
     },

@@ -72,7 +72,7 @@ fn recognise(file: &FileLook<'_>) -> Option<opening::Guess> {
 const PARAMS: &[Param] = &[
     Param {
         name: "features",
-        python: "dict[str, str] | str | None",
+        python: "Mapping[str, str] | str | None",
         default: Some("null"),
         about: "features of tf.train.Example: a dict of name and type (bytes, text, int64, float32[3], int64[]), or auto; \
                 None gives the record as it is",
@@ -85,7 +85,7 @@ const PARAMS: &[Param] = &[
     },
     Param {
         name: "index",
-        python: "str",
+        python: "str | os.PathLike[str]",
         default: Some("\"auto\""),
         about: "auto uses an index file beside the shard where there is one, and keeps what it found; off does neither",
     },
