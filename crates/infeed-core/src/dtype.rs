@@ -96,20 +96,24 @@ impl Dtype {
         !self.is_float() && !matches!(self, Dtype::Bool)
     }
 
+    /// The smallest and the largest number of a type of whole numbers; nothing for others.
+    pub const fn range(self) -> Option<(i128, i128)> {
+        let bits = self.size() * 8;
+        match self {
+            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => Some((0, (1 << bits) - 1)),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => {
+                Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a whole number can be written in this type of whole numbers.
     pub const fn holds(self, number: i64) -> bool {
-        let (low, high) = match self {
-            Dtype::U8 => (0, u8::MAX as i64),
-            Dtype::I8 => (i8::MIN as i64, i8::MAX as i64),
-            Dtype::U16 => (0, u16::MAX as i64),
-            Dtype::I16 => (i16::MIN as i64, i16::MAX as i64),
-            Dtype::U32 => (0, u32::MAX as i64),
-            Dtype::I32 => (i32::MIN as i64, i32::MAX as i64),
-            Dtype::U64 => (0, i64::MAX),
-            Dtype::I64 => (i64::MIN, i64::MAX),
-            _ => return false,
-        };
-        low <= number && number <= high
+        match self.range() {
+            Some((low, high)) => low <= number as i128 && number as i128 <= high,
+            None => false,
+        }
     }
 
     /// Whether the type is a floating-point one.

@@ -37,18 +37,37 @@ pub fn read_integers(tensor: &Tensor, into: &mut Vec<i64>) -> Result<()> {
 /// Whole numbers as a flat array of a type, if all of them fit it.
 pub fn write_integers(dtype: Dtype, numbers: impl ExactSizeIterator<Item = i64>) -> Result<Tensor> {
     let count = numbers.len();
-    let mut data = Vec::with_capacity(count * dtype.size());
-    for number in numbers {
-        if !dtype.holds(number) {
-            return Err(Error::sample(format!("the number {number} does not fit {dtype}")));
+    Tensor::new(dtype, vec![count], Bytes::from(integer_bytes(dtype, numbers)?))
+}
+
+/// Whole numbers as elements of a type, if all of them fit it.
+pub fn integer_bytes(dtype: Dtype, mut numbers: impl ExactSizeIterator<Item = i64>) -> Result<Vec<u8>> {
+    let mut data = Vec::with_capacity(numbers.len() * dtype.size());
+    let unfit = |number: i64| Error::sample(format!("the number {number} does not fit {dtype}"));
+    macro_rules! write {
+        ($t:ty) => {
+            for number in numbers {
+                let fitting = <$t>::try_from(number).map_err(|_| unfit(number))?;
+                data.extend_from_slice(&fitting.to_ne_bytes());
+            }
+        };
+    }
+    match dtype {
+        Dtype::U8 => write!(u8),
+        Dtype::I8 => write!(i8),
+        Dtype::U16 => write!(u16),
+        Dtype::I16 => write!(i16),
+        Dtype::U32 => write!(u32),
+        Dtype::I32 => write!(i32),
+        Dtype::U64 => write!(u64),
+        Dtype::I64 => write!(i64),
+        _ => {
+            if let Some(number) = numbers.next() {
+                return Err(unfit(number));
+            }
         }
-        data.extend_from_slice(&number.to_le_bytes()[..dtype.size()]);
     }
-    // The bytes above are little-endian; tensors have the order of the machine.
-    if cfg!(target_endian = "big") {
-        data.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
-    }
-    Tensor::new(dtype, vec![count], Bytes::from(data))
+    Ok(data)
 }
 
 #[cfg(test)]

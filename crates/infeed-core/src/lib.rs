@@ -45,7 +45,7 @@ pub use dtype::Dtype;
 pub use error::{At, Error, Result};
 pub use format::{Format, Index, Indices};
 pub use image::{Finish, Image, Layout};
-pub use integers::{read_integers, write_integers};
+pub use integers::{integer_bytes, read_integers, write_integers};
 pub use opening::{Can, FileLook, FolderLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Sure};
 pub use order::{Cursor, Order, OrderExt};
 pub use packing::Packing;

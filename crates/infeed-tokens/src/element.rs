@@ -23,20 +23,9 @@ const CODES: [(Dtype, u64); 8] = [
     (Dtype::U16, 8),
 ];
 
-/// Whether tokens can be of this type.
-pub(crate) fn is_integer(dtype: Dtype) -> bool {
-    !dtype.is_float() && dtype != Dtype::Bool
-}
-
-/// Whether the type has negative numbers.
-pub(crate) fn is_signed(dtype: Dtype) -> bool {
-    matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64)
-}
-
-/// The smallest and the largest number of an integer type.
+/// The smallest and the largest token of a type.
 pub(crate) fn range(dtype: Dtype) -> (i128, i128) {
-    let bits = dtype.size() as u32 * 8;
-    if is_signed(dtype) { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    dtype.range().unwrap_or((0, 0))
 }
 
 /// The bits of a token id in elements of this type, if it can be there at all.

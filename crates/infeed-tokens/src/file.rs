@@ -164,7 +164,7 @@ impl TokenFile {
 
     /// Refuses elements that are no token ids.
     pub fn need_tokens(&self) -> Result<()> {
-        if element::is_integer(self.dtype) {
+        if self.dtype.is_integer() {
             return Ok(());
         }
         Err(Error::argument(format!(

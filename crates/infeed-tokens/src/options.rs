@@ -56,7 +56,7 @@ pub(crate) fn build(args: &Args) -> Result<Options> {
     };
     let integer = |name: &str| {
         let dtype = args.dtype(name)?;
-        if crate::element::is_integer(dtype) {
+        if dtype.is_integer() {
             return Ok(dtype);
         }
         Err(args.error(name, "must be a type of whole numbers"))

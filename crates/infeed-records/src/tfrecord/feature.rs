@@ -2,7 +2,7 @@
 
 use super::example::Feature;
 use crate::Guess;
-use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Result, Tensor, Value};
+use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Result, Tensor, Value, integer_bytes};
 
 /// What a feature is to become: `bytes`, `text`, `int64` (one number), `int64[]` (a list), `float32[2,3]` (an array).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,30 +105,12 @@ pub fn value(feature: Feature<'_>, kind: &Kind, record: &Bytes) -> Result<Value>
 }
 
 fn ints(all: &[i64], dtype: Dtype) -> Option<Vec<u8>> {
-    macro_rules! all {
-        ($type:ty) => {
-            all.iter().map(|n| <$type>::try_from(*n).ok()).try_fold(
-                Vec::with_capacity(all.len() * size_of::<$type>()),
-                |mut out, n| {
-                    out.extend_from_slice(&n?.to_ne_bytes());
-                    Some(out)
-                },
-            )
-        };
-    }
     match dtype {
         Dtype::Bool => all.iter().map(|n| u8::try_from(*n).ok().filter(|n| *n < 2)).collect(),
-        Dtype::U8 => all!(u8),
-        Dtype::I8 => all!(i8),
-        Dtype::U16 => all!(u16),
-        Dtype::I16 => all!(i16),
-        Dtype::U32 => all!(u32),
-        Dtype::I32 => all!(i32),
-        Dtype::U64 => all!(u64),
-        Dtype::I64 => all!(i64),
         Dtype::F64 => Some(all.iter().flat_map(|n| (*n as f64).to_ne_bytes()).collect()),
         Dtype::F32 => Some(all.iter().flat_map(|n| (*n as f32).to_ne_bytes()).collect()),
         Dtype::F16 | Dtype::Bf16 => None,
+        _ => integer_bytes(dtype, all.iter().copied()).ok(),
     }
 }
 

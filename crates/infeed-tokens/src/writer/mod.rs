@@ -45,7 +45,7 @@ impl TokenWriter {
     }
 
     fn start(prefix: &str, dtype: Dtype, new: bool) -> Result<TokenWriter> {
-        if element::code_of(dtype).is_none() || !element::is_integer(dtype) {
+        if element::code_of(dtype).is_none() || !dtype.is_integer() {
             return Err(Error::argument(format!(
                 "tokens cannot be written as {dtype}: u8, u16, i8 to i64 can"
             )));
