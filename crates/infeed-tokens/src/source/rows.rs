@@ -1,6 +1,6 @@
 //! From the number of a row to the tokens it is made of.
 
-use super::{Rows, Scratch, TokenSource};
+use super::{Rows, TokenSource, write::Scratch};
 use crate::file::Run;
 use bytes::Bytes;
 use infeed_core::{Error, Result};

@@ -1,7 +1,7 @@
 mod cases;
 
 use super::*;
-use crate::{ENTRY, TokenWriter, testing};
+use crate::{ENTRY, TokenWriter, element, testing};
 use infeed_core::{Args, OpenRequest, Opened, Store};
 use proptest::prelude::*;
 use serde_json::json;
