@@ -45,6 +45,7 @@ pub enum Subsampling {
 
 impl Subsampling {
     /// The full-scale size in pixels of the smallest interleaved unit, where it is known.
+    #[cfg(not(infeed_portable))]
     pub(crate) fn mcu(self) -> Option<(u32, u32)> {
         match self {
             Subsampling::Gray | Subsampling::S444 => Some((8, 8)),

@@ -6,7 +6,8 @@
 //! full image, so where a crop is taken never changes the pixels inside it.
 //!
 //! Common files (sequential Huffman, gray or YCbCr) are decoded by this crate's own decoder, everything
-//! else, and every file that looks odd, by libjpeg-turbo. Both give identical bytes.
+//! else, and every file that looks odd, by libjpeg-turbo. Both give identical bytes. Builds with
+//! `--cfg infeed_portable` have neither libjpeg-turbo nor SIMD: what is not common is an error there.
 //!
 //! ```
 //! # fn main() -> Result<(), infeed_jpeg::Error> {
@@ -22,6 +23,7 @@
 //! # }
 //! ```
 
+#[cfg(not(infeed_portable))]
 mod cmyk;
 mod decoder;
 mod error;
@@ -30,10 +32,13 @@ mod fast;
 mod header;
 mod markers;
 mod request;
+#[cfg(not(infeed_portable))]
 mod tables;
+#[cfg_attr(infeed_portable, path = "absent.rs")]
 mod turbo;
 
 #[cfg(test)]
+#[cfg(not(infeed_portable))]
 mod tests;
 
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Walking the chunks: length, type, data, CRC.
 
-use crate::Error;
+use crate::{Error, inflate};
 
 pub(crate) const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 
@@ -30,7 +30,7 @@ impl<'a> Chunk<'a> {
 
     /// Compares the CRC. Costs one pass over the data, so reading a header skips what it does not use.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        if libdeflater::crc32(self.covered) == self.crc {
+        if inflate::crc32(self.covered) == self.crc {
             return Ok(());
         }
         Err(Error::corrupt(format!("CRC of chunk {} does not match its data", Name(self.kind))))

@@ -4,9 +4,9 @@ use crate::Error;
 use crate::chunk::{Chunk, kind_at};
 use crate::convert::{self, Plan, bits_per_pixel};
 use crate::header::{Check, Header, Output, Preamble};
+use crate::inflate::{Fault, Inflater};
 use crate::interlace::passes;
 use crate::rows::Rows;
-use libdeflater::{DecompressionError, Decompressor};
 
 /// Room past the expected pixels. libdeflate leaves its fast loop when less than about 300 bytes of output
 /// remain, which would be a tenth of a 32x32 image. Bytes that land here mean a corrupt file.
@@ -20,7 +20,7 @@ const MAX_EXPANSION: usize = 1032;
 ///
 /// It holds on to the largest inflated image it has seen; drop it to give that back.
 pub struct Decoder {
-    inflater: Decompressor,
+    inflater: Inflater,
     /// The contents of several `IDAT` chunks, joined.
     joined: Vec<u8>,
     /// The inflated stream: rows with a filter type in front. Only ever grows, so nothing is cleared twice.
@@ -42,11 +42,11 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// A decoder that holds no memory yet but libdeflate's tables.
+    /// A decoder that holds no memory yet but the inflater's tables.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            inflater: Decompressor::new(),
+            inflater: Inflater::new(),
             joined: Vec::new(),
             inflated: Vec::new(),
             rows: Rows::default(),
@@ -124,13 +124,13 @@ impl Decoder {
             self.inflated.try_reserve_exact(more).map_err(|_| too_large)?;
             self.inflated.resize(room, 0);
         }
-        match self.inflater.zlib_decompress(stream, &mut self.inflated[..room]) {
+        match self.inflater.zlib(stream, &mut self.inflated[..room]) {
             Ok(n) if n == size => Ok(()),
             Ok(n) if n < size => Err(Error::corrupt(format!("{n} bytes of pixels instead of {size}"))),
-            Ok(_) | Err(DecompressionError::InsufficientSpace) => {
+            Ok(_) | Err(Fault::NoRoom) => {
                 Err(Error::corrupt(format!("more than the {size} bytes of pixels the header implies")))
             }
-            Err(DecompressionError::BadData) => Err(short),
+            Err(Fault::BadData) => Err(short),
         }
     }
 }

@@ -44,6 +44,7 @@ mod decode;
 mod error;
 mod filter;
 mod header;
+mod inflate;
 mod interlace;
 mod rows;
 

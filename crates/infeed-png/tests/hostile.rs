@@ -76,7 +76,7 @@ fn mend(bytes: &[u8]) -> Vec<u8> {
     while at + 12 <= out.len() {
         let len = u32::from_be_bytes([out[at], out[at + 1], out[at + 2], out[at + 3]]) as usize;
         let Some(end) = at.checked_add(8 + len).filter(|end| end + 4 <= out.len()) else { break };
-        let crc = libdeflater::crc32(&out[at + 4..end]);
+        let crc = common::crc32(&out[at + 4..end]);
         out[end..end + 4].copy_from_slice(&crc.to_be_bytes());
         at = end + 4;
     }

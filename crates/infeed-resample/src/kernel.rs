@@ -1,10 +1,10 @@
 //! Which code runs a kernel on this machine.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 use crate::plan::SPLIT_MOST;
 use crate::plan::{GROUP, Plan};
 use crate::{Dtype, Layout, Sink, scalar};
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 use crate::{avx2, avx512};
 
 /// Rows that pass the horizontal filter together, sharing its coefficients.
@@ -52,17 +52,17 @@ impl Finish {
 pub(crate) enum Level {
     Scalar,
     /// Only ever made by [`Level::best`], after asking the machine.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     Avx2,
     /// The same, and implies that there is AVX2.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     Avx512,
 }
 
 impl Level {
     /// The fastest this machine has.
     pub(crate) fn best() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         if avx512::available() {
             return Level::Avx512;
         } else if avx2::available() {
@@ -73,17 +73,18 @@ impl Level {
 
     /// Whether the filters of more than a few taps take coefficients as [`crate::plan::Digits`].
     pub(crate) fn uses_digits(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         return self == Level::Avx512;
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
         false
     }
 
     /// All that this machine has.
     #[cfg(test)]
     pub(crate) fn all() -> Vec<Self> {
+        #[cfg_attr(any(infeed_portable, not(target_arch = "x86_64")), expect(unused_mut))]
         let mut all = vec![Level::Scalar];
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         {
             all.extend(avx2::available().then_some(Level::Avx2));
             all.extend(avx512::available().then_some(Level::Avx512));
@@ -110,15 +111,15 @@ impl Level {
                     scalar::horizontal(plan, channels, row, out);
                 }
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             Level::Avx2 => {
                 let outs = std::array::from_fn(|i| out[i * slot..].as_mut_ptr());
                 // SAFETY: this level exists only where AVX2 does, and the lengths are those asserted above.
                 unsafe { avx2::horizontal(plan, channels, rows.map(<[u8]>::as_ptr), outs) };
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             Level::Avx512 if channels == 1 => Level::Avx2.horizontal(plan, channels, rows, out, slot),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             Level::Avx512 => {
                 assert!(plan.most <= SPLIT_MOST || plan.digits.len() == plan.split.len());
                 let outs = std::array::from_fn(|i| out[i * slot..].as_mut_ptr());
@@ -145,7 +146,7 @@ impl Level {
                 let coefficients = &plan.coefficients[index * plan.taps..][..plan.taps];
                 scalar::vertical(ring, rows, coefficients, &mut out[..columns]);
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             Level::Avx2 | Level::Avx512 => {
                 assert!(rows.iter().all(|row| row + columns + PAD <= ring.len()));
                 let groups = plan.taps / GROUP;
@@ -178,7 +179,7 @@ impl Level {
         match self {
             Level::Scalar => scalar::finish(finish, row, out, base),
             // SAFETY: this level exists only where AVX2 and F16C do, and the lengths are those asserted above.
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             Level::Avx2 | Level::Avx512 => unsafe { avx2::finish(finish, row, spare, out, base) },
         }
     }

@@ -56,9 +56,9 @@
 //! ```
 
 mod across_first;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod avx512;
 mod axis;
 mod check;

@@ -21,7 +21,7 @@ pub(crate) const LOW_BITS: u32 = 12;
 /// `coefficient = high << LOW_BITS | low`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(16))]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[cfg_attr(any(infeed_portable, not(target_arch = "x86_64")), allow(dead_code))]
 pub(crate) struct Split {
     pub(crate) high: [i16; GROUP],
     pub(crate) low: [i16; GROUP],
@@ -36,7 +36,7 @@ pub(crate) const SPLIT_MOST: usize = 2;
 /// with Lanczos, has 1.3.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(4))]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[cfg_attr(any(infeed_portable, not(target_arch = "x86_64")), allow(dead_code))]
 pub(crate) struct Digits(pub(crate) [[i8; GROUP]; 3]);
 
 impl Digits {

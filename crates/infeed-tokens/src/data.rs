@@ -70,9 +70,9 @@ impl Data {
 
     /// Says that these bytes will be asked for soon.
     pub(crate) fn will_read(&self, range: Range<u64>) {
-        let end = range.end.min(self.len());
-        if range.start < end {
-            self.store.will_read(&self.shard, &[range.start..end]);
+        let inside = range.start..range.end.min(self.len());
+        if !inside.is_empty() {
+            self.store.will_read(&self.shard, &[inside]);
         }
     }
 

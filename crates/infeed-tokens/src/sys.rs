@@ -4,7 +4,7 @@
 /// Calls a function compiled for AVX2 where the CPU has it; gives whether it did.
 macro_rules! with_avx2 {
     ($name:ident ( $($arg:expr),* )) => {{
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
                 // SAFETY: the CPU was just asked, and has AVX2.
@@ -13,7 +13,7 @@ macro_rules! with_avx2 {
                 None
             }
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
         None
     }};
 }
@@ -21,19 +21,19 @@ macro_rules! with_avx2 {
 use crate::element;
 use infeed_core::Dtype;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[target_feature(enable = "avx2")]
 fn convert_avx2(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
     element::convert_here(from, to, src, dst);
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[target_feature(enable = "avx2")]
 fn largest_avx2(from: Dtype, src: &[u8]) -> u64 {
     element::largest_here(from, src)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[target_feature(enable = "avx2")]
 fn holds_avx2(from: Dtype, src: &[u8], token: u64) -> bool {
     element::holds_here(from, src, token)
@@ -41,7 +41,8 @@ fn holds_avx2(from: Dtype, src: &[u8], token: u64) -> bool {
 
 /// [`element::convert_here`] with the widest registers there are.
 pub(crate) fn convert(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
-    if with_avx2!(convert_avx2(from, to, src, dst)).is_none() {
+    let done: Option<()> = with_avx2!(convert_avx2(from, to, src, dst));
+    if done.is_none() {
         element::convert_here(from, to, src, dst);
     }
 }
@@ -58,16 +59,16 @@ pub(crate) fn holds(from: Dtype, src: &[u8], token: u64) -> bool {
 
 /// Brings the first lines of `bytes` towards the cache while something else is done.
 pub(crate) fn prefetch(bytes: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     for line in bytes.chunks(64).take(LINES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch reads nothing, whatever the address, and this one points into `bytes`.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
     let _ = bytes;
 }
 
 /// Lines of 64 bytes that [`prefetch`] asks for: a window of 2,048 tokens of two bytes.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 const LINES: usize = 65;

@@ -45,7 +45,7 @@ impl Store for Files {
             let about = std::fs::metadata(name).map_err(|e| Error::io("look at", name, e))?;
             // A folder is no object.
             let missing = || Error::NotFound { path: name.clone(), hint: String::new() };
-            let size = about.is_file().then(|| about.len()).ok_or_else(missing)?;
+            let size = about.is_file().then_some(about.len()).ok_or_else(missing)?;
             Ok(Shard { name: name.as_str().into(), size, modified: None })
         };
         names.iter().map(one).collect()

@@ -215,7 +215,7 @@ pub(super) fn skip(
 
 /// The two walks over a block compiled for newer instructions, as functions of their own so that the loops
 /// have all registers to themselves.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 pub(super) mod avx2 {
     use super::{Bits, Block, Irregular, Table};
 

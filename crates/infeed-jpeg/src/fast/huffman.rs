@@ -124,7 +124,7 @@ impl Table {
         if self.definition == definition {
             return Some(());
         }
-        if small && self.passed != definition {
+        if small && !cfg!(infeed_portable) && self.passed != definition {
             self.passed.clear();
             self.passed.extend_from_slice(definition);
             return None;

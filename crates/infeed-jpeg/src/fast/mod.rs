@@ -7,23 +7,26 @@
 mod bits;
 mod block;
 mod color;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod color_avx2;
 mod frame;
 mod huffman;
 mod idct;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod idct_avx2;
 mod pairs;
 mod planes;
-#[cfg(target_arch = "x86_64")]
 mod reduced;
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
+mod reduced_sse2;
 mod skips;
+mod transform;
 mod units;
 mod upsample;
 mod window;
 
 #[cfg(test)]
+#[cfg(not(infeed_portable))]
 mod tests;
 
 use crate::header::Header;
@@ -55,29 +58,27 @@ pub(crate) struct Fast {
 
 /// Whether this CPU has every instruction set that the AVX2 versions are compiled for.
 fn simd_available() -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     {
         is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("movbe")
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
     {
         false
     }
 }
 
 /// Whether blocks can be decoded to fewer samples.
-fn scaling_available() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        reduced::available()
+fn scaling_available(simd: bool) -> bool {
+    if simd {
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
+        return reduced_sse2::available();
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
+    // Where libjpeg-turbo is there, it is what scaled images must equal; the portable code is only compared with it.
+    cfg!(any(infeed_portable, test))
 }
 
 impl Fast {
@@ -102,7 +103,7 @@ impl Fast {
         out: &mut [u8],
         stride: usize,
     ) -> Result<(), Irregular> {
-        if request.scale != Scale::Full && !(self.simd && scaling_available()) {
+        if request.scale != Scale::Full && !scaling_available(self.simd) {
             return Err(Irregular);
         }
         let frame = frame::read(bytes, header, request.scale, &mut self.tables).ok_or(Irregular)?;
@@ -128,7 +129,7 @@ impl Fast {
             let start = row * across + window.columns.start;
             let count = window.columns.len();
             if self.simd {
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
                 // SAFETY: `simd` is only set when the CPU has the instructions.
                 unsafe {
                     units.skip_avx2(start - at)?;
@@ -244,7 +245,7 @@ fn upsample_both(
         }
         let out = &mut out[..width];
         if simd {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
             // SAFETY: `simd` is only set when the CPU has the instructions.
             unsafe {
                 upsample::row_avx2(direction, rows, out, scratch);
@@ -258,7 +259,7 @@ fn upsample_both(
 
 fn convert(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8], simd: bool) {
     if simd {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         // SAFETY: `simd` is only set when the CPU has the instructions.
         unsafe {
             color_avx2::row(y, cb, cr, out);

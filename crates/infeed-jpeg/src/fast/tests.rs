@@ -18,7 +18,7 @@ fn coding_order_is_the_zigzag() {
     assert!(all.into_iter().eq(0..64));
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[test]
 fn colour_conversion_is_exact_for_every_colour() {
     if !simd_available() {
@@ -37,7 +37,7 @@ fn colour_conversion_is_exact_for_every_colour() {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[test]
 fn colour_conversion_of_every_width() {
     if !simd_available() {
@@ -55,7 +55,7 @@ fn colour_conversion_of_every_width() {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[test]
 fn transforms_agree_even_when_they_overflow() {
     if !simd_available() {
@@ -141,7 +141,7 @@ fn upsampling_follows_its_definition() {
                 let mut plain = vec![0; length];
                 upsample::row(direction, rows, &mut plain, &mut scratch);
                 assert!(plain == expected, "{direction:?} {width}");
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
                 if simd_available() {
                     let mut simd = vec![0; length];
                     // SAFETY: the CPU has the instructions.
@@ -232,10 +232,16 @@ fn common_files_stay_here_and_portable_code_agrees() {
         };
         let file = sample.encode();
         let header = read_header(&file).unwrap();
-        let region = Region::whole(&header, Scale::Full);
-        for output in [Output::Rgb, Output::Gray] {
-            let request = Request { scale: Scale::Full, region, output };
-            let expected = full(&file, Scale::Full, output).unwrap();
+        // What is left to upsample at an eighth follows other rules, which only libjpeg-turbo knows.
+        let scales = [Scale::Full, Scale::Half, Scale::Quarter, Scale::Eighth];
+        let known = if [1, 3].contains(&(round % 5)) { &scales[..3] } else { &scales };
+        for (&scale, output) in known.iter().flat_map(|scale| [(scale, Output::Rgb), (scale, Output::Gray)]) {
+            let region = Region::whole(&header, scale);
+            if region.width < 16 || region.height < 16 {
+                continue;
+            }
+            let request = Request { scale, region, output };
+            let expected = full(&file, scale, output).unwrap();
             for decoder in [&mut fast, &mut portable] {
                 let mut out = vec![0; expected.len()];
                 let stride = region.width as usize * output.channels();
@@ -243,7 +249,8 @@ fn common_files_stay_here_and_portable_code_agrees() {
                 for _ in 0..4 {
                     let _ = decoder.decode(&file, &header, &request, &mut out, stride);
                 }
-                decoder.decode(&file, &header, &request, &mut out, stride).unwrap();
+                let done = decoder.decode(&file, &header, &request, &mut out, stride);
+                assert!(done.is_ok(), "{sample:?} {scale:?} {output:?} {}", decoder.simd);
                 assert!(out == expected, "{sample:?}");
             }
         }

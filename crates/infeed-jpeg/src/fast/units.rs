@@ -3,14 +3,10 @@
 use super::Irregular;
 use super::bits::{Bits, Unstuffed};
 use super::block::{self, Block};
-use super::frame::{Frame, Steps, Tables};
+use super::frame::{Frame, Tables};
 use super::huffman::Table;
-use super::idct;
-#[cfg(target_arch = "x86_64")]
-use super::idct_avx2;
 use super::planes::Planes;
-#[cfg(target_arch = "x86_64")]
-use super::reduced;
+use super::transform::{Place, transform};
 
 /// One block of a unit.
 #[derive(Clone, Copy)]
@@ -31,31 +27,6 @@ enum Part {
     /// Only the first coefficient: the block becomes a single sample.
     First,
     All,
-}
-
-/// Where the samples of one block go, for the first unit of a row of the window.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    offset: usize,
-    /// How much further for every unit.
-    step: usize,
-    stride: usize,
-    size: usize,
-    steps: &'a Steps,
-}
-
-impl Default for Place<'_> {
-    fn default() -> Self {
-        static NONE: Steps = Steps([0; 64]);
-        Place { offset: 0, step: 0, stride: 0, size: 0, steps: &NONE }
-    }
-}
-
-impl Place<'_> {
-    #[inline(always)]
-    fn at(&self, unit: usize) -> usize {
-        self.offset + unit * self.step
-    }
 }
 
 /// Pairs of blocks in the largest batch: six blocks.
@@ -236,14 +207,14 @@ impl<'a> Units<'a> {
     }
 
     /// [`Units::skip`] with newer instructions: variable shifts are what the loop consists of.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
     pub(super) fn skip_avx2(&mut self, count: usize) -> Result<(), Irregular> {
         self.skip_any::<true>(count)
     }
 
     /// [`Units::decode`] with newer instructions.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
     pub(super) fn decode_avx2(
         &mut self,
@@ -256,61 +227,6 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Turns two blocks of a batch into samples and clears them.
-#[inline(always)]
-fn transform<const SIMD: bool>(
-    pair: [usize; 2],
-    places: [Place<'_>; 2],
-    start: usize,
-    blocks: &mut [Block],
-    planes: &mut Planes,
-) -> bool {
-    let [Place { stride, size, .. }, _] = places;
-    let [(first, first_steps), (second, second_steps)] =
-        [(places[0].at(start), places[0].steps), (places[1].at(start), places[1].steps)];
-    let Ok([a, b]) = blocks.get_disjoint_mut(pair) else { return false };
-    let out = &mut planes.samples;
-    if !a.has_ac && !b.has_ac {
-        let flat = match size {
-            8 => idct::flat::<8>,
-            4 => idct::flat::<4>,
-            2 => idct::flat::<2>,
-            _ => idct::flat::<1>,
-        };
-        let sound = flat(a.coefficients[0], first_steps.0[0], out, first, stride)
-            & flat(b.coefficients[0], second_steps.0[0], out, second, stride);
-        a.coefficients[0] = 0;
-        b.coefficients[0] = 0;
-        return sound;
-    }
-    let mut sound = true;
-    if SIMD {
-        #[cfg(target_arch = "x86_64")]
-        match size {
-            8 => {
-                let coefficients = [&a.coefficients, &b.coefficients];
-                let (steps, offsets) = ([&first_steps.0, &second_steps.0], [first, second]);
-                // SAFETY: only functions that need the same instructions themselves set `SIMD`.
-                sound = unsafe { idct_avx2::blocks(coefficients, steps, out, offsets, stride) };
-            }
-            4 => {
-                reduced::block::<4>(a, first_steps, out, first, stride);
-                reduced::block::<4>(b, second_steps, out, second, stride);
-            }
-            _ => {
-                reduced::block::<2>(a, first_steps, out, first, stride);
-                reduced::block::<2>(b, second_steps, out, second, stride);
-            }
-        }
-    } else {
-        sound = idct::block(&a.coefficients, &first_steps.0, out, first, stride)
-            & idct::block(&b.coefficients, &second_steps.0, out, second, stride);
-    }
-    a.clear();
-    b.clear();
-    sound
-}
-
 /// [`block::decode`], compiled for the instructions that may be used.
 #[inline(always)]
 fn decode_block<const SIMD: bool>(
@@ -320,7 +236,7 @@ fn decode_block<const SIMD: bool>(
     prediction: &mut i32,
     block: &mut Block,
 ) -> Result<(), Irregular> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     if SIMD {
         // SAFETY: only functions that need the same instructions themselves set `SIMD`.
         return unsafe { block::avx2::decode(bits, dc, ac, prediction, block) };
@@ -336,7 +252,7 @@ fn skip_block<const SIMD: bool>(
     ac: &Table,
     prediction: &mut i32,
 ) -> Result<(), Irregular> {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     if SIMD {
         // SAFETY: only functions that need the same instructions themselves set `SIMD`.
         return unsafe { block::avx2::skip(bits, dc, ac, prediction) };

@@ -105,7 +105,7 @@ pub(super) fn row(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch:
 }
 
 /// The same code with wider registers.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[target_feature(enable = "avx2")]
 pub(super) fn row_avx2(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch: &mut Scratch) {
     any(direction, rows, out, scratch);

@@ -8,9 +8,9 @@
 //! and `Paeth` need the pixel to the left, so their speed is the latency of one pixel.
 
 mod generic;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod packed;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 mod sse2;
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,7 @@ fn up(row: &[u8], above: &[u8], into: &mut [u8]) {
 
 /// Whether [`unfilter_pair`] takes these two rows.
 pub(crate) fn is_pair(kinds: [u8; 2], bpp: usize) -> bool {
-    cfg!(target_arch = "x86_64") && kinds == [4, 4] && bpp <= 4
+    cfg!(all(target_arch = "x86_64", not(infeed_portable))) && kinds == [4, 4] && bpp <= 4
 }
 
 /// Undoes two rows at once, which is faster than one after the other. Rows hold at least one pixel.
@@ -57,7 +57,7 @@ pub(crate) fn unfilter_pair(bpp: usize, rows: [&[u8]; 2], above: &[u8], into: [&
 }
 
 /// The pixel sizes worth their own code, RGB and RGBA of 8 bits.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[allow(unsafe_code)]
 mod fast {
     use super::sse2;
@@ -74,7 +74,7 @@ mod fast {
 }
 
 /// The same, where there is no such code.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
 mod fast {
     use super::generic;
     pub(super) use super::generic::unfilter;

@@ -1,8 +1,6 @@
 //! A PNG writer that does what no sensible one would: any filter on any row, passes, tiny chunks.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
-use libdeflater::{CompressionLvl, Compressor};
-
 /// xorshift64*, so that a failure can be repeated.
 pub struct Random(pub u64);
 
@@ -118,10 +116,7 @@ impl Image {
 
     /// Puts a stream into a file.
     pub fn wrap(&self, stream: &[u8]) -> Vec<u8> {
-        let mut compressor = Compressor::new(CompressionLvl::new(1).unwrap());
-        let mut packed = vec![0; compressor.zlib_compress_bound(stream.len())];
-        let n = compressor.zlib_compress(stream, &mut packed).unwrap();
-        self.wrap_compressed(&packed[..n])
+        self.wrap_compressed(&miniz_oxide::deflate::compress_to_vec_zlib(stream, 1))
     }
 
     pub fn wrap_compressed(&self, packed: &[u8]) -> Vec<u8> {
@@ -142,12 +137,18 @@ impl Image {
     }
 }
 
+/// The checksum of chunks, bit by bit.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
+}
+
 pub fn chunk(file: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
     file.extend((data.len() as u32).to_be_bytes());
     let from = file.len();
     file.extend(kind);
     file.extend(data);
-    let crc = libdeflater::crc32(&file[from..]);
+    let crc = crc32(&file[from..]);
     file.extend(crc.to_be_bytes());
 }
 

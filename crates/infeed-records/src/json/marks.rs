@@ -7,7 +7,7 @@
 pub(super) const WIDTH: usize = 64;
 
 /// Bits of the bytes that equal `byte`; the first one is the lowest.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[inline(always)]
 #[expect(unsafe_code, reason = "the processor's own instruction for this has no safe name")]
 pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
@@ -24,7 +24,7 @@ pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
 }
 
 /// Bits of the bytes that equal `byte`; the first one is the lowest.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
 #[inline(always)]
 pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
     block.iter().enumerate().fold(0, |bits, (at, b)| bits | (u64::from(*b == byte) << at))

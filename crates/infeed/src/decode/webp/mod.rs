@@ -1,5 +1,6 @@
 //! WebP, lossy and lossless; of an animation the first frame.
 
+#[cfg_attr(infeed_portable, path = "absent.rs")]
 mod ffi;
 
 use super::{
