@@ -64,7 +64,12 @@ impl Checkpoint {
                 ),
             });
         }
-        if let Some(what) = self.identity.difference(plan.identity(), strict) {
+        let now = plan.identity();
+        let mut then = self.identity.clone();
+        if then.order != now.order && plan.former_order().as_ref() == Some(&then.order) {
+            then.order.clone_from(&now.order);
+        }
+        if let Some(what) = then.difference(now, strict) {
             return Err(Error::State { what });
         }
         if self.place > self.identity.places {

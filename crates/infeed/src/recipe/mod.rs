@@ -1,12 +1,14 @@
 //! The serialisable description of a pipeline: what Python builds, what a file holds, what a checkpoint hashes.
 
+mod join;
 mod list;
 mod pack;
 mod stage;
 
+pub use join::Join;
 pub use list::{Integers, Reals};
 pub use pack::{Long, PackMode, PackRecipe, Rest};
-pub use stage::{Column, Join, Ragged, ShuffleKind, Stage, Use};
+pub use stage::{About, Column, Ragged, Role, ShuffleKind, Stage, Use};
 
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};

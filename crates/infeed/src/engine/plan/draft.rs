@@ -91,11 +91,7 @@ impl Draft {
     }
 
     fn join(join: &Join, parts: Vec<Draft>) -> Result<Self> {
-        let stage = match join {
-            Join::Concat => "concat",
-            Join::Interleave { .. } => "interleave",
-            Join::Blend { .. } => "blend",
-        };
+        let stage = join.name();
         if let Some(odd) = parts.iter().position(|p| !p.python.is_empty()) {
             return Err(Error::plan(
                 stage,
@@ -152,22 +148,15 @@ impl Draft {
     }
 
     fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
-        let after = matches!(stage, Stage::Tuple { .. } | Stage::MapBatch { .. } | Stage::Python { .. });
-        if self.batch.is_some() && !after {
+        let role = stage.about().role;
+        if self.batch.is_some() && !role.follows_batch() {
             return Err(Error::plan(
                 "batch",
                 "must come after every other stage but map_batch and to_tuple: move it to the end of the pipeline",
             ));
         }
         if let Some(function) = self.python.first()
-            && matches!(
-                stage,
-                Stage::Decode { .. }
-                    | Stage::Map { .. }
-                    | Stage::Select { .. }
-                    | Stage::Copy { .. }
-                    | Stage::MapBatch { .. }
-            )
+            && role.works_on_fields()
         {
             return Err(Error::plan(
                 function.as_str(),
@@ -177,10 +166,10 @@ impl Draft {
         match stage {
             Stage::Python { what } => self.python.push(what.clone()),
             Stage::Seed { seed } => self.seed = Some(*seed),
-            Stage::Select { fields } => self.select(fields, "select")?,
+            Stage::Select { fields } => self.select(fields, stage.name())?,
             Stage::Decode { fields } => {
                 for (name, decoder) in fields {
-                    self.branches[0].require(name, "decode")?;
+                    self.branches[0].require(name, stage.name())?;
                     self.each(|b| b.decode(name, &decoder.name, &decoder.args))?;
                 }
             }
@@ -237,21 +226,34 @@ impl Draft {
                 self.batch = Some((size, last, *ragged, padding));
             }
             Stage::Tuple { fields } => {
-                self.select(fields, "to_tuple")?;
+                self.select(fields, stage.name())?;
                 self.changes().map_err(|e| restage(e, "to_tuple leaves out what map_batch needs"))?;
                 self.tuple = Some(fields.clone());
             }
-            order => {
-                if let Stage::Shuffle { seed, .. } = order {
-                    self.shuffle_seed = Some(*seed);
-                }
-                if let Some(stream) = &mut self.stream {
-                    stream.apply(order)?;
-                    self.order = Coming::order(stream);
-                    return Ok(());
-                }
-                self.order = orders::apply(Arc::clone(&self.order), order, leaves, batch)?;
-            }
+            Stage::Shuffle { .. }
+            | Stage::Slice { .. }
+            | Stage::Pick { .. }
+            | Stage::Fraction { .. }
+            | Stage::Split { .. }
+            | Stage::Fold { .. }
+            | Stage::Repeat { .. }
+            | Stage::Weighted { .. }
+            | Stage::Balance { .. }
+            | Stage::ByLength { .. } => self.reorder(stage, leaves, batch)?,
+        }
+        Ok(())
+    }
+
+    /// Takes in a stage on the order.
+    fn reorder(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
+        if let Stage::Shuffle { seed, .. } = stage {
+            self.shuffle_seed = Some(*seed);
+        }
+        if let Some(stream) = &mut self.stream {
+            stream.apply(stage)?;
+            self.order = Coming::order(stream);
+        } else {
+            self.order = orders::apply(Arc::clone(&self.order), stage, leaves, batch)?;
         }
         Ok(())
     }

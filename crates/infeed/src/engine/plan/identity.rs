@@ -1,7 +1,7 @@
 //! What a checkpoint must agree with: the data, the order, the seed and what is done to samples.
 
 use super::Plan;
-use crate::recipe::{Recipe, Stage, hash};
+use crate::recipe::{Recipe, Role, Stage, hash};
 use infeed_core::{Order, Source};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ impl Plan {
         let about = self.order.describe();
         let (data, order) = match &self.stream {
             None => (data(&*self.source), order(&*self.order)),
-            Some(stream) => stream.fingerprints(&self.recipe),
+            Some(stream) => (stream.data_fingerprint(), stream_order(&self.recipe, Role::is_order)),
         };
         let cut = about.char_indices().nth(ABOUT).map_or(about.len(), |(at, _)| at);
         Identity {
@@ -57,6 +57,12 @@ impl Plan {
             seed: self.seed,
             about: about[..cut].to_owned(),
         }
+    }
+
+    /// What older states call the order of a stream: they took the functions of the consumer for a part of it.
+    pub(in crate::engine) fn former_order(&self) -> Option<String> {
+        let counted = |role: Role| role.is_order() || role.needs_python();
+        self.stream.as_ref().map(|_| stream_order(&self.recipe, counted))
     }
 }
 
@@ -84,7 +90,11 @@ impl Identity {
             );
         }
         if (self.places, &self.order) != (now.places, &now.order) {
-            return Some(format!("its order was `{}`, and this one is `{}`", self.about, now.about));
+            return Some(match self.about == now.about {
+                // What is said of an order is short: weights and lists of places are not in it.
+                true => format!("its order was another one, though both are `{}`", now.about),
+                false => format!("its order was `{}`, and this one is `{}`", self.about, now.about),
+            });
         }
         if self.seed != now.seed {
             return Some(format!(
@@ -127,21 +137,17 @@ fn order(order: &dyn Order) -> String {
     format!("{:016x}", hash(&bytes))
 }
 
+/// The stages that say which rows of a stream come when: no place of it can be looked up.
+fn stream_order(recipe: &Recipe, counts: impl Fn(Role) -> bool) -> String {
+    let stages: Vec<&Stage> = recipe.stages.iter().filter(|stage| counts(stage.about().role)).collect();
+    format!("{:016x}", hash(serde_json::to_string(&stages).unwrap_or_default().as_bytes()))
+}
+
 /// The stages that change samples, of the recipe and of the recipes it joins.
 fn samples(recipe: &Recipe) -> String {
     fn collect<'a>(recipe: &'a Recipe, into: &mut Vec<&'a Stage>) {
         recipe.source.parts.iter().for_each(|part| collect(part, into));
-        into.extend(recipe.stages.iter().filter(|s| {
-            matches!(
-                s,
-                Stage::Decode { .. }
-                    | Stage::Copy { .. }
-                    | Stage::Map { .. }
-                    | Stage::MapBatch { .. }
-                    | Stage::Filter { .. }
-                    | Stage::Python { .. }
-            )
-        }));
+        into.extend(recipe.stages.iter().filter(|stage| stage.about().role.changes_samples()));
     }
     let mut stages = vec![];
     collect(recipe, &mut stages);

@@ -44,7 +44,7 @@ impl Leaves {
         above: &str,
         open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
     ) -> Result<()> {
-        let own: Vec<&Stage> = recipe.stages.iter().filter(|s| !s.is_order()).collect();
+        let own: Vec<&Stage> = recipe.stages.iter().filter(|s| !s.about().role.is_order()).collect();
         let done = format!("{}|{above}", serde_json::to_string(&own).unwrap_or_default());
         let source = &recipe.source;
         if source.join.is_some() {

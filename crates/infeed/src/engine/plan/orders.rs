@@ -42,23 +42,23 @@ pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<
         }
         Stage::Repeat { times } => Arc::new(Repeat::new(below, *times)?),
         Stage::Weighted { weights, length, replacement, seed } => {
-            fixed(&*below, "weighted")?;
-            let weights = columns::reals_by_place(weights, &*below, leaves, "weighted")?;
+            fixed(&*below, stage.name())?;
+            let weights = columns::reals_by_place(weights, &*below, leaves, stage.name())?;
             Arc::new(Weighted::new(below, &weights, *length, *replacement, *seed)?)
         }
         Stage::Balance { by, mode, seed } => {
-            fixed(&*below, "balance")?;
-            let labels = columns::integers_by_place(by, &*below, leaves, "balance")?;
+            fixed(&*below, stage.name())?;
+            let labels = columns::integers_by_place(by, &*below, leaves, stage.name())?;
             Arc::new(Balanced::new(below, &labels, *mode, *seed)?)
         }
         Stage::ByLength { by, window, group, seed } => {
             let group = group.or(batch.map(|b| b as u64)).ok_or_else(|| {
                 Error::plan(
-                    "by_length",
+                    stage.name(),
                     "needs group=, or a batch() in the same pipeline to take its size from",
                 )
             })?;
-            let lengths = columns::lengths_by_row(by, &*below, leaves, "by_length")?;
+            let lengths = columns::lengths_by_row(by, &*below, leaves, stage.name())?;
             Arc::new(ByLength::new(below, lengths, *window, group, *seed)?)
         }
         other => return Err(Error::Internal { what: format!("{} is no order", other.name()) }),

@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::{
     order::Below,
-    recipe::{Recipe, ShuffleKind, Stage, hash},
+    recipe::{ShuffleKind, Stage, hash},
 };
 use infeed_core::{Cursor, Error, Order, Record, Result, Source, Spec, Stream};
 use std::sync::Arc;
@@ -100,15 +100,13 @@ impl StreamPlan {
         self.skip == 0 && self.take.is_none()
     }
 
-    /// What a checkpoint must agree with.
-    pub(super) fn fingerprints(&self, recipe: &Recipe) -> (String, String) {
+    /// What a checkpoint must agree with, as far as the data is concerned.
+    pub(super) fn data_fingerprint(&self) -> String {
         let fields: Vec<String> =
             self.stream.spec().fields.iter().map(|(name, field)| format!("{name}:{field}")).collect();
         let mut data = format!("{}|{}", self.stream.parts(), fields.join(";"));
         data += &self.stream.identity();
-        let stages: Vec<&Stage> = recipe.stages.iter().filter(|s| s.is_order()).collect();
-        let order = serde_json::to_string(&stages).unwrap_or_default();
-        (format!("{:016x}", hash(data.as_bytes())), format!("{:016x}", hash(order.as_bytes())))
+        format!("{:016x}", hash(data.as_bytes()))
     }
 }
 

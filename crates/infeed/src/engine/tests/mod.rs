@@ -72,6 +72,7 @@ const RECIPE: &str = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "shuffle",
 mod ahead;
 mod join;
 mod resume;
+mod streams;
 mod views;
 
 fn loader(source: Numbers, recipe: &str, options: Options) -> Loader {

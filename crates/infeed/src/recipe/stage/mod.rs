@@ -1,66 +1,16 @@
 //! The steps of a pipeline.
 
+mod about;
+mod args;
+
+pub use about::{About, Role};
+pub use args::{Column, Ragged, ShuffleKind, Use};
+
 use super::{Integers, PackRecipe, Reals};
-use crate::order::{Balance, BlendLength, Last, Lengths, Stop};
+use crate::order::{Balance, Last, Lengths};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-
-/// How pipelines are joined into one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Join {
-    /// One after the other.
-    Concat,
-    /// In turns.
-    Interleave {
-        /// Rows from each in turn.
-        #[serde(default = "one")]
-        run: u64,
-        /// When the epoch ends.
-        #[serde(default)]
-        stop: Stop,
-    },
-    /// Mixed by weight.
-    Blend {
-        /// One weight per part.
-        weights: Vec<f64>,
-        /// How long an epoch is.
-        #[serde(default)]
-        length: BlendLength,
-    },
-}
-
-fn one() -> u64 {
-    1
-}
-
-/// How rows are shuffled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ShuffleKind {
-    /// What suits the source: global where rows can be addressed, a buffer for streams.
-    #[default]
-    Auto,
-    /// Every row can come at every place.
-    Global,
-    /// Blocks (shards, row groups) in random order, rows shuffled inside a window of them.
-    Block,
-    /// Through a buffer, as WebDataset does it.
-    Buffer,
-    /// Not at all.
-    None,
-}
-
-/// One number per row: a list, or the name of something that is known of each row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Column<T> {
-    /// A field that holds a number, or `bytes`.
-    Named(String),
-    /// The numbers themselves.
-    List(T),
-}
 
 /// One step of a pipeline. Steps on the order come first in this list, steps on samples after them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -275,28 +225,6 @@ fn yes() -> bool {
     true
 }
 
-/// A decoder by name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Use {
-    /// Its name.
-    pub name: String,
-    /// Its arguments.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub args: Map<String, Json>,
-}
-
-/// What becomes of a field whose shape varies from sample to sample.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ragged {
-    /// A list of arrays.
-    #[default]
-    List,
-    /// One array, each sample padded at its end to the largest of the batch.
-    Pad,
-}
-
 impl Stage {
     /// A shuffle of the kind that suits the source.
     pub fn shuffle(seed: u64) -> Self {
@@ -315,49 +243,6 @@ impl Stage {
             pad_value: 0.0,
             pad_multiple: None,
             pad_length: None,
-        }
-    }
-
-    /// Whether it says which rows come when, and not what becomes of them.
-    pub fn is_order(&self) -> bool {
-        !matches!(
-            self,
-            Stage::Filter { .. }
-                | Stage::Seed { .. }
-                | Stage::Select { .. }
-                | Stage::Decode { .. }
-                | Stage::Copy { .. }
-                | Stage::Map { .. }
-                | Stage::Batch { .. }
-                | Stage::MapBatch { .. }
-                | Stage::Tuple { .. }
-        )
-    }
-
-    /// What it is called in recipes and messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Stage::Shuffle { .. } => "shuffle",
-            Stage::Slice { .. } => "slice",
-            Stage::Pick { .. } => "pick",
-            Stage::Fraction { .. } => "fraction",
-            Stage::Split { .. } => "split",
-            Stage::Fold { .. } => "fold",
-            Stage::Repeat { .. } => "repeat",
-            Stage::Weighted { .. } => "weighted",
-            Stage::Balance { .. } => "balance",
-            Stage::ByLength { .. } => "by_length",
-            Stage::Filter { .. } => "filter",
-            Stage::Seed { .. } => "seed",
-            Stage::Select { .. } => "select",
-            Stage::Decode { .. } => "decode",
-            Stage::Copy { .. } => "copy",
-            Stage::Map { .. } => "map",
-            Stage::Pack(_) => "pack",
-            Stage::Batch { .. } => "batch",
-            Stage::MapBatch { .. } => "map_batch",
-            Stage::Tuple { .. } => "tuple",
-            Stage::Python { .. } => "python",
         }
     }
 }

@@ -1,0 +1,68 @@
+//! States of pipelines over a stream.
+
+use super::*;
+use infeed_core::{Flow, Stream};
+
+/// A stream that only says what it is: states are compared before anything is read.
+#[derive(Debug)]
+struct Unread(Spec);
+
+impl Stream for Unread {
+    fn spec(&self) -> &Spec {
+        &self.0
+    }
+    fn parts(&self) -> u64 {
+        1
+    }
+    fn start(&self, _: &[u64]) -> Result<Box<dyn Flow>> {
+        Err(Error::Internal { what: "nothing is read here".to_owned() })
+    }
+    fn describe(&self) -> String {
+        "unread".to_owned()
+    }
+}
+
+fn stream_loader(stages: &str) -> Loader {
+    let recipe = format!(r#"{{"source": {{"paths": ["x"]}}, "stage": [{stages}]}}"#);
+    let stream: Arc<dyn Stream> = Arc::new(Unread(Numbers::new(0).spec));
+    let plan = Plan::with(Recipe::from_json(&recipe).unwrap(), &mut |_| Ok(Opened::Stream(stream.clone())));
+    Loader::new(Arc::new(plan.unwrap()), threads(1)).unwrap()
+}
+
+const BATCH: &str = r#"{"op": "batch", "size": 4}"#;
+
+fn with_function(name: &str) -> Loader {
+    stream_loader(&format!(
+        r#"{{"op": "shuffle", "seed": 1}}, {{"op": "python", "what": "{name}"}}, {BATCH}"#
+    ))
+}
+
+#[test]
+fn a_renamed_function_is_other_samples_but_no_other_order() {
+    let state = with_function("map(before)").checkpoint();
+    let mut now = with_function("map(after)");
+    let error = now.restore(&state, true).unwrap_err().to_string();
+    assert!(error.contains("decoders, transforms or filters were others"), "{error}");
+    now.restore(&state, false).unwrap();
+}
+
+#[test]
+fn another_order_of_a_stream_is_refused() {
+    let state = with_function("map(f)").checkpoint();
+    let mut other = stream_loader(&format!(r#"{{"op": "shuffle", "seed": 2}}, {BATCH}"#));
+    let error = other.restore(&state, false).unwrap_err().to_string();
+    assert!(error.contains("(seed 1)") && error.contains("and this one is"), "{error}");
+    // Two orders that are described alike are not said to be the same one.
+    let mut alike = stream_loader(&format!(r#"{{"op": "shuffle", "seed": 1, "initial": 7}}, {BATCH}"#));
+    let error = alike.restore(&state, false).unwrap_err().to_string();
+    assert!(error.contains("its order was another one, though both are `"), "{error}");
+}
+
+#[test]
+fn states_that_count_functions_to_the_order_still_fit() {
+    let mut loader = with_function("map(f)");
+    let mut state: serde_json::Value = serde_json::from_str(&loader.checkpoint().to_json()).unwrap();
+    state["order"] = loader.plan().former_order().unwrap().into();
+    assert_ne!(state["order"], serde_json::json!(loader.plan().identity().order));
+    loader.restore(&Checkpoint::from_json(&state.to_string()).unwrap(), true).unwrap();
+}
