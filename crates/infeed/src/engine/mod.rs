@@ -28,6 +28,7 @@ mod options;
 mod pace;
 mod pack;
 mod plan;
+mod planning;
 mod policy;
 mod reader;
 mod receipt;

@@ -1,23 +1,17 @@
-//! I/O threads: they plan batches, cut them into pieces and read the pieces.
+//! Reading: the life of an I/O thread, and what I/O threads and workers do to get the records of a piece.
 
 use super::{
-    course::Step,
-    feed::Feed,
-    state::{Flight, Piece, Ready, State},
+    planning::plan_next,
+    state::{Piece, Ready},
     threads::Shared,
 };
-use crate::batch::{Batch, Fate, Filling};
+use crate::batch::Filling;
 use infeed_core::{At, Error, Record, Result};
 use std::{
-    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, MutexGuard, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Instant,
 };
-
-/// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
-/// that are small for the number of threads are cut finer, so that the threads share them evenly.
-const PIECE_BYTES: u64 = 512 << 10;
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
@@ -61,62 +55,6 @@ pub(super) fn read_pieces(shared: &Shared) {
         }
         shared.wake_worker(&mut state);
     }
-}
-
-/// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
-pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    shared.begin(&mut state);
-    let mut state = plan_one(shared, state);
-    shared.end(&mut state);
-    state
-}
-
-fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    let number = state.next;
-    state.next += 1;
-    let flight = match &shared.feed {
-        Feed::Rows(course) => plan_flight(shared, course.step(number), number),
-        Feed::Given(..) => match shared.feed.given() {
-            Some(step) => plan_flight(shared, step, number),
-            None => {
-                let error = Error::Internal { what: "no rows were given for a batch".to_owned() };
-                Flight { number, ..Flight::failed(error) }
-            }
-        },
-        Feed::Stream(_) => {
-            // Pulling waits for the stream: not with the lock held, and one thread at a time.
-            state.planning = true;
-            drop(state);
-            let pulled = guarded(|| Ok(shared.feed.pull(number)));
-            state = shared.lock();
-            state.planning = false;
-            let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
-                let error = Error::Internal { what: "a stream panicked".to_owned() };
-                Flight { number, ..Flight::failed(error) }
-            });
-            if flight.is_end {
-                flight.done = Some(Ok(Batch::empty()));
-            } else if flight.done.is_some() {
-                // After an error a stream cannot go on.
-                state.limit = state.next;
-            }
-            let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
-            shared.trace.read_bytes.fetch_add(read, Relaxed);
-            state.flights.push_back(flight);
-            shared.tell(&state);
-            shared.wake_worker(&mut state);
-            return state;
-        }
-    };
-    let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
-    state.flights.push_back(flight);
-    shared.wake_reader(&state);
-    if let Some(rows) = coming {
-        drop(state);
-        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
-        state = shared.lock();
-    }
-    state
 }
 
 /// Reads a piece and counts it.
@@ -173,61 +111,6 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
             .unwrap_or_else(|| "no message".to_owned());
         Err(Error::sample(format!("panic: {what}")))
     })
-}
-
-/// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
-fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
-    let plan = &shared.plan;
-    let Step { epoch, global, rows, pads, after, ends_epoch } = step;
-    let unread = match &plan.bulk {
-        Some(bulk) => spans(&rows, bulk.bytes, number, epoch),
-        None => pieces(shared, &rows, number, epoch),
-    };
-    Flight {
-        number,
-        epoch,
-        global,
-        pads,
-        after,
-        ends_epoch,
-        unread,
-        left: rows.len(),
-        fates: vec![Fate::Bad; rows.len()],
-        rows,
-        ..Flight::empty()
-    }
-}
-
-/// Rows cut into pieces for reading: ascending, so that neighbours are read together.
-fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Piece> {
-    let plan = &shared.plan;
-    let mut sorted: Vec<usize> = (0..rows.len()).collect();
-    sorted.sort_unstable_by_key(|i| (rows[*i], *i));
-    let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
-    let mut unread: VecDeque<Piece> = VecDeque::new();
-    for at in sorted {
-        let bytes = plan.source.weight(rows[at], &plan.fields);
-        match unread.back_mut() {
-            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
-                piece.places.push(at);
-                piece.rows.push(rows[at]);
-                piece.bytes += bytes;
-            }
-            _ => unread.push_back(Piece { flight, epoch, places: vec![at], rows: vec![rows[at]], bytes }),
-        }
-    }
-    unread
-}
-
-/// Rows cut into pieces that the source writes: as they stand in the batch.
-fn spans(rows: &[u64], bytes: usize, flight: u64, epoch: u64) -> VecDeque<Piece> {
-    let most = (PIECE_BYTES as usize / bytes).max(1);
-    let span = |(number, rows): (usize, &[u64])| {
-        let first = number * most;
-        let places = (first..first + rows.len()).collect();
-        Piece { flight, epoch, places, rows: rows.to_vec(), bytes: (rows.len() * bytes) as u64 }
-    };
-    rows.chunks(most).enumerate().map(span).collect()
 }
 
 /// Lets the source write a piece. `false` when it could not: then row by row, to learn which rows are bad.

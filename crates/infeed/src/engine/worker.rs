@@ -2,7 +2,8 @@
 
 use super::{
     OnError,
-    reader::{fetch_one, fill, guarded, place_of, plan_next, read},
+    planning::plan_next,
+    reader::{fetch_one, fill, guarded, place_of, read},
     sample::make,
     state::{Flight, Job, Piece, Ready},
     threads::Shared,

@@ -1,0 +1,131 @@
+//! Planning: which rows belong to the next batch, and how they are cut into pieces. I/O threads plan ahead; a worker that
+//! would have nothing to do plans for itself.
+
+use super::{
+    course::Step,
+    feed::Feed,
+    reader::guarded,
+    state::{Flight, Piece, State},
+    threads::Shared,
+};
+use crate::batch::{Batch, Fate};
+use infeed_core::{Error, Record};
+use std::{
+    collections::VecDeque,
+    sync::{MutexGuard, atomic::Ordering::Relaxed},
+};
+
+/// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
+/// that are small for the number of threads are cut finer, so that the threads share them evenly.
+const PIECE_BYTES: u64 = 512 << 10;
+
+/// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
+pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    shared.begin(&mut state);
+    let mut state = plan_one(shared, state);
+    shared.end(&mut state);
+    state
+}
+
+fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    let number = state.next;
+    state.next += 1;
+    let flight = match &shared.feed {
+        Feed::Rows(course) => plan_flight(shared, course.step(number), number),
+        Feed::Given(..) => match shared.feed.given() {
+            Some(step) => plan_flight(shared, step, number),
+            None => {
+                let error = Error::Internal { what: "no rows were given for a batch".to_owned() };
+                Flight { number, ..Flight::failed(error) }
+            }
+        },
+        Feed::Stream(_) => {
+            // Pulling waits for the stream: not with the lock held, and one thread at a time.
+            state.planning = true;
+            drop(state);
+            let pulled = guarded(|| Ok(shared.feed.pull(number)));
+            state = shared.lock();
+            state.planning = false;
+            let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
+                let error = Error::Internal { what: "a stream panicked".to_owned() };
+                Flight { number, ..Flight::failed(error) }
+            });
+            if flight.is_end {
+                flight.done = Some(Ok(Batch::empty()));
+            } else if flight.done.is_some() {
+                // After an error a stream cannot go on.
+                state.limit = state.next;
+            }
+            let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
+            shared.trace.read_bytes.fetch_add(read, Relaxed);
+            state.flights.push_back(flight);
+            shared.tell(&state);
+            shared.wake_worker(&mut state);
+            return state;
+        }
+    };
+    let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
+    state.flights.push_back(flight);
+    shared.wake_reader(&state);
+    if let Some(rows) = coming {
+        drop(state);
+        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
+        state = shared.lock();
+    }
+    state
+}
+
+/// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
+fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
+    let plan = &shared.plan;
+    let Step { epoch, global, rows, pads, after, ends_epoch } = step;
+    let unread = match &plan.bulk {
+        Some(bulk) => spans(&rows, bulk.bytes, number, epoch),
+        None => pieces(shared, &rows, number, epoch),
+    };
+    Flight {
+        number,
+        epoch,
+        global,
+        pads,
+        after,
+        ends_epoch,
+        unread,
+        left: rows.len(),
+        fates: vec![Fate::Bad; rows.len()],
+        rows,
+        ..Flight::empty()
+    }
+}
+
+/// Rows cut into pieces for reading: ascending, so that neighbours are read together.
+fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Piece> {
+    let plan = &shared.plan;
+    let mut sorted: Vec<usize> = (0..rows.len()).collect();
+    sorted.sort_unstable_by_key(|i| (rows[*i], *i));
+    let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
+    let mut unread: VecDeque<Piece> = VecDeque::new();
+    for at in sorted {
+        let bytes = plan.source.weight(rows[at], &plan.fields);
+        match unread.back_mut() {
+            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
+                piece.places.push(at);
+                piece.rows.push(rows[at]);
+                piece.bytes += bytes;
+            }
+            _ => unread.push_back(Piece { flight, epoch, places: vec![at], rows: vec![rows[at]], bytes }),
+        }
+    }
+    unread
+}
+
+/// Rows cut into pieces that the source writes: as they stand in the batch.
+fn spans(rows: &[u64], bytes: usize, flight: u64, epoch: u64) -> VecDeque<Piece> {
+    let most = (PIECE_BYTES as usize / bytes).max(1);
+    let span = |(number, rows): (usize, &[u64])| {
+        let first = number * most;
+        let places = (first..first + rows.len()).collect();
+        Piece { flight, epoch, places, rows: rows.to_vec(), bytes: (rows.len() * bytes) as u64 }
+    };
+    rows.chunks(most).enumerate().map(span).collect()
+}
