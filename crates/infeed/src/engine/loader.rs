@@ -209,12 +209,12 @@ impl Loader {
 
     /// Brings every thread to a stop where it holds nothing, at most `patience` long: the process is about to fork.
     pub fn pause(&self, patience: Duration) {
-        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.pause(patience));
+        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.pause(patience));
     }
 
     /// Lets them go on.
     pub fn go_on(&self) {
-        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.go_on());
+        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.go_on());
     }
 
     /// Where the consumer stands: what it has received.

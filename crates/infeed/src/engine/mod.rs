@@ -2,7 +2,7 @@
 //!
 //! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch ([`Run`]). Which rows a step has
 //! is arithmetic (`course`), or whatever a stream brings (`feed`); where the consumer stands is a [`Checkpoint`].
-//! Three kinds of threads meet over one lock-protected `state`:
+//! Three kinds of threads meet over one lock-protected `state`; how they sleep and wake each other is in `sleep`:
 //!
 //! ```text
 //!  I/O threads                      CPU workers                          the consumer
@@ -34,6 +34,7 @@ mod reader;
 mod receipt;
 mod run;
 mod sample;
+mod sleep;
 mod state;
 mod threads;
 mod worker;

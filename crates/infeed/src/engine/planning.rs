@@ -5,29 +5,24 @@ use super::{
     course::Step,
     feed::Feed,
     reader::guarded,
+    sleep::Held,
     state::{Flight, Piece, State},
     threads::Shared,
 };
 use crate::batch::{Batch, Fate};
 use infeed_core::{Error, Record};
-use std::{
-    collections::VecDeque,
-    sync::{MutexGuard, atomic::Ordering::Relaxed},
-};
+use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 
 /// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
 /// that are small for the number of threads are cut finer, so that the threads share them evenly.
 const PIECE_BYTES: u64 = 512 << 10;
 
 /// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
-pub(super) fn plan_next<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-    shared.begin(&mut state);
-    let mut state = plan_one(shared, state);
-    shared.end(&mut state);
-    state
+pub(super) fn plan_next<'a>(shared: &'a Shared, state: Held<'a, State>) -> Held<'a, State> {
+    state.busy_with(|state| plan_one(shared, state))
 }
 
-fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, State> {
     let number = state.next;
     state.next += 1;
     let flight = match &shared.feed {
@@ -42,9 +37,7 @@ fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGu
         Feed::Stream(_) => {
             // Pulling waits for the stream: not with the lock held, and one thread at a time.
             state.planning = true;
-            drop(state);
-            let pulled = guarded(|| Ok(shared.feed.pull(number)));
-            state = shared.lock();
+            let (mut state, pulled) = state.let_go(|| guarded(|| Ok(shared.feed.pull(number))));
             state.planning = false;
             let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
                 let error = Error::Internal { what: "a stream panicked".to_owned() };
@@ -59,20 +52,17 @@ fn plan_one<'a>(shared: &'a Shared, mut state: MutexGuard<'a, State>) -> MutexGu
             let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
             shared.trace.read_bytes.fetch_add(read, Relaxed);
             state.flights.push_back(flight);
-            shared.tell(&state);
-            shared.wake_worker(&mut state);
+            state.batch_pulled();
             return state;
         }
     };
     let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
     state.flights.push_back(flight);
-    shared.wake_reader(&state);
-    if let Some(rows) = coming {
-        drop(state);
-        shared.plan.source.will_fetch(&rows, &shared.plan.fields);
-        state = shared.lock();
+    state.batch_planned();
+    match coming {
+        None => state,
+        Some(rows) => state.let_go(|| shared.plan.source.will_fetch(&rows, &shared.plan.fields)).0,
     }
-    state
 }
 
 /// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.

@@ -2,6 +2,7 @@
 
 use super::{
     planning::plan_next,
+    sleep::{Board, Look, ThreadKind},
     state::{Piece, Ready},
     threads::Shared,
 };
@@ -15,45 +16,27 @@ use std::{
 
 /// The life of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
-    let mut at_work = false;
-    loop {
-        let piece = {
-            let mut state = shared.lock();
-            if std::mem::take(&mut at_work) {
-                shared.end(&mut state);
+    // What a source writes by itself is not read apart from that.
+    let reads = shared.plan.bulk.is_none();
+    let mut hand = shared.sleep.hand(ThreadKind::Reader);
+    while let Some(piece) = hand.next(|mut state| {
+        if reads && state.wants_readers() {
+            if let Some(piece) = state.take_unread() {
+                return Look::Found(state, piece);
             }
-            loop {
-                if state.stop {
-                    return;
-                }
-                if state.paused {
-                    state = shared.wait(&shared.more_to_read, state);
-                    continue;
-                }
-                // What a source writes by itself is not read apart from that.
-                if shared.trace.pace.is_slow() && shared.plan.bulk.is_none() {
-                    if let Some(piece) = state.take_unread() {
-                        shared.begin(&mut state);
-                        at_work = true;
-                        break piece;
-                    }
-                    if state.wants_plan() {
-                        state = plan_next(shared, state);
-                        continue;
-                    }
-                }
-                state.idle_readers += 1;
-                state = shared.wait(&shared.more_to_read, state);
-                state.idle_readers -= 1;
+            if state.wants_plan() {
+                return Look::Again(plan_next(shared, state));
             }
-        };
+        }
+        Look::Nothing(state)
+    }) {
         let number = piece.flight;
         let ready = read(shared, piece);
-        let mut state = shared.lock();
+        let mut state = shared.sleep.lock();
         if let Some(flight) = state.flight(number) {
             flight.ready.push_back(ready);
         }
-        shared.wake_worker(&mut state);
+        state.piece_read();
     }
 }
 

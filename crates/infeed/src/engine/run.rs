@@ -32,7 +32,7 @@ pub struct Waiting(Arc<Shared>);
 impl Waiting {
     /// Until there is a batch, an error or the end, or `patience` is over.
     pub fn wait(&self, patience: Duration) {
-        self.0.wait_ready(patience);
+        let _ = self.0.sleep.until_ready(Instant::now(), Some(patience));
     }
 }
 
@@ -66,7 +66,7 @@ impl Run {
         next: Position,
         home: Arc<Home>,
     ) -> Self {
-        engine.shared.lock().began = Instant::now();
+        engine.shared.sleep.lock().began = Instant::now();
         Run {
             trace: Arc::clone(&engine.shared.trace),
             error_limit: engine.shared.error_limit,
@@ -244,7 +244,7 @@ impl Run {
             } else {
                 self.ended = Some(next);
             }
-            if engine.is_here() && engine.shared.lock().limit == u64::MAX {
+            if engine.is_here() && engine.shared.sleep.lock().limit == u64::MAX {
                 self.home.keep(engine);
             }
         }

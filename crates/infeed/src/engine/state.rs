@@ -1,7 +1,10 @@
 //! What the threads of a run share. Everything here happens under one lock and takes microseconds.
 
-use super::options::Settled;
-use crate::batch::{Batch, Fate, Filling, Names};
+use super::{options::Settled, sleep::Board};
+use crate::{
+    batch::{Batch, Fate, Filling, Names},
+    trace::Trace,
+};
 use infeed_core::{Cursor, Error, Record, Result};
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
@@ -86,24 +89,31 @@ pub(super) struct State {
     pub(super) began: Instant,
     /// Somebody makes the next batch of a stream.
     pub(super) planning: bool,
-    /// Set once: every thread leaves.
-    pub(super) stop: bool,
-    /// Nobody may begin anything: the process is about to fork.
-    pub(super) paused: bool,
-    /// Threads that are at work, and may hold locks of sources, pools and orders.
-    pub(super) busy: usize,
-    /// Threads that wait; nobody is woken for nothing, a wake-up costs more than a small sample.
-    pub(super) idle_workers: usize,
-    pub(super) idle_readers: usize,
-    /// Workers that were woken and have not come yet.
-    pub(super) woken: usize,
-    /// Consumers that wait for a batch.
-    pub(super) waiting: usize,
     settled: Settled,
+    trace: Arc<Trace>,
+}
+
+impl Board for State {
+    fn has_work(&self) -> bool {
+        let mut window = self.flights.iter().take(self.settled.prefetch);
+        window.any(|f| !f.ready.is_empty() || !f.unread.is_empty()) || self.wants_plan_now()
+    }
+
+    fn wants_readers(&self) -> bool {
+        self.trace.pace.is_slow()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.flights.front().is_some_and(|f| f.done.is_some())
+    }
+
+    fn well_ahead(&self) -> bool {
+        2 * self.flights.iter().filter(|f| f.done.is_some()).count() > self.settled.prefetch
+    }
 }
 
 impl State {
-    pub(super) fn new(settled: Settled, limit: u64) -> Self {
+    pub(super) fn new(settled: Settled, limit: u64, trace: Arc<Trace>) -> Self {
         State {
             flights: VecDeque::new(),
             ahead: 0,
@@ -111,14 +121,8 @@ impl State {
             limit,
             began: Instant::now(),
             planning: false,
-            stop: false,
-            paused: false,
-            busy: 0,
-            idle_workers: 0,
-            idle_readers: 0,
-            woken: 0,
-            waiting: 0,
             settled,
+            trace,
         }
     }
 
@@ -145,17 +149,6 @@ impl State {
     /// Whether another batch should be planned so that a worker has something to do at once.
     pub(super) fn wants_plan_now(&self) -> bool {
         self.flights.len() < self.settled.prefetch && self.wants_plan()
-    }
-
-    /// Whether a worker would find something to do.
-    pub(super) fn has_work(&self) -> bool {
-        let window = self.flights.iter().take(self.settled.prefetch);
-        window.into_iter().any(|f| !f.ready.is_empty() || !f.unread.is_empty()) || self.wants_plan_now()
-    }
-
-    /// Whether the consumer has so many finished batches before it that making more can wait.
-    pub(super) fn well_ahead(&self) -> bool {
-        2 * self.flights.iter().filter(|f| f.done.is_some()).count() > self.settled.prefetch
     }
 
     /// Work for a CPU worker: the oldest batch that has some, among those that may have memory.

@@ -5,14 +5,15 @@ use super::{
     feed::Feed,
     options::Settled,
     reader::read_pieces,
+    sleep::{Board, Sleep},
     state::{Flight, State},
     worker::make_samples,
 };
 use crate::{batch::Pool, order::World, trace::Trace};
-use infeed_core::{Cursor, Error, Hold, Result, Scratch, WaitHeld};
+use infeed_core::{Cursor, Error, Hold, Result, Scratch};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Arc, Mutex},
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
@@ -30,109 +31,8 @@ pub(super) struct Shared {
     pub(super) scratches: Arc<Mutex<Vec<Scratch>>>,
     pub(super) trace: Arc<Trace>,
     pub(super) world: World,
-    state: Mutex<State>,
-    /// For I/O threads: there may be something to read or to plan.
-    pub(super) more_to_read: Condvar,
-    /// For workers: a piece was read.
-    pub(super) more_to_do: Condvar,
-    /// For the consumer: a batch is done.
-    pub(super) batch_done: Condvar,
-    /// For whoever is about to fork: nobody is at work.
-    quiet: Condvar,
-}
-
-impl Shared {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.hold()
-    }
-
-    pub(super) fn wait<'a>(&self, on: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        on.wait_held(state)
-    }
-
-    /// Wakes a worker if one sleeps and there is something to do. Each that wakes looks for the next to wake; until it does,
-    /// nobody else is woken, because waking costs more than a small batch.
-    pub(super) fn wake_worker(&self, state: &mut State) {
-        if state.idle_workers > state.woken && state.has_work() {
-            state.woken += 1;
-            self.more_to_do.notify_one();
-        }
-    }
-
-    /// Tells the consumer that the oldest batch is done, if it waits.
-    pub(super) fn tell(&self, state: &State) {
-        if state.waiting > 0 && self.is_ready(state) {
-            self.batch_done.notify_all();
-        }
-    }
-
-    /// Wakes an I/O thread if one sleeps and reads are slow.
-    pub(super) fn wake_reader(&self, state: &State) {
-        if state.idle_readers > 0 && self.trace.pace.is_slow() {
-            self.more_to_read.notify_one();
-        }
-    }
-
-    /// A thread goes to work.
-    pub(super) fn begin(&self, state: &mut State) {
-        state.busy += 1;
-    }
-
-    /// A thread is back from work.
-    pub(super) fn end(&self, state: &mut State) {
-        state.busy -= 1;
-        if state.paused && state.busy == 0 {
-            self.quiet.notify_all();
-        }
-    }
-
-    /// Lets nobody begin anything, and waits until nobody is at work, at most `patience`. A process that forks meanwhile
-    /// has no lock that is held by a thread it does not have.
-    pub(super) fn pause(&self, patience: Duration) {
-        let mut state = self.lock();
-        state.paused = true;
-        let start = Instant::now();
-        while state.busy > 0 {
-            let left = patience.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            state = self.quiet.wait_held_for(state, left);
-        }
-    }
-
-    /// Lets everybody go on.
-    pub(super) fn go_on(&self) {
-        self.lock().paused = false;
-        self.more_to_read.notify_all();
-        self.more_to_do.notify_all();
-    }
-
-    fn is_ready(&self, state: &State) -> bool {
-        state.stop || state.flights.front().is_some_and(|f| f.done.is_some())
-    }
-
-    /// Waits until the oldest batch is done, at most `patience`.
-    pub(super) fn wait_ready(&self, patience: Duration) {
-        let mut state = self.lock();
-        let start = Instant::now();
-        while !self.is_ready(&state) {
-            let left = patience.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return;
-            }
-            state.waiting += 1;
-            state = self.batch_done.wait_held_for(state, left);
-            state.waiting -= 1;
-        }
-    }
-
-    fn stop(&self) {
-        self.lock().stop = true;
-        self.more_to_read.notify_all();
-        self.more_to_do.notify_all();
-        self.batch_done.notify_all();
-    }
+    /// The batches on their way, and how the threads sleep and wake each other over them.
+    pub(super) sleep: Sleep<State>,
 }
 
 /// Threads that make one batch after the other, across the ends of epochs. Dropping it stops and joins them.
@@ -170,13 +70,9 @@ impl Engine {
             error_limit: options.error_limit,
             pool,
             scratches,
+            sleep: Sleep::new(State::new(settled, limit, Arc::clone(&trace))),
             trace,
             world: options.world.clone(),
-            state: Mutex::new(State::new(settled, limit)),
-            more_to_read: Condvar::new(),
-            more_to_do: Condvar::new(),
-            batch_done: Condvar::new(),
-            quiet: Condvar::new(),
         });
         let mut engine =
             Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
@@ -198,14 +94,13 @@ impl Engine {
             if catch_unwind(AssertUnwindSafe(|| life(&shared))).is_err() {
                 // Samples are guarded one by one, so this is a defect of the engine itself. Better stopped than hanging.
                 let error = Error::Internal { what: "a loader thread panicked".to_owned() };
-                let mut state = shared.lock();
+                let mut state = shared.sleep.lock();
                 if state.flights.is_empty() {
                     state.flights.push_back(Flight::failed(error));
                 } else if let Some(front) = state.flights.front_mut() {
                     front.done = Some(Err(error));
                 }
-                drop(state);
-                shared.batch_done.notify_all();
+                state.thread_lost();
             }
         };
         match Builder::new().name(name).spawn(body) {
@@ -218,16 +113,15 @@ impl Engine {
     /// Adds batches to those that are given from outside.
     pub(super) fn give(&self, batches: Vec<Vec<u64>>) {
         let Feed::Given(_, steps) = &self.shared.feed else { return };
-        let mut state = self.shared.lock();
+        let mut state = self.shared.sleep.lock();
         state.limit += batches.len() as u64;
         steps.hold().extend(batches);
-        self.shared.wake_worker(&mut state);
-        self.shared.wake_reader(&state);
+        state.batches_given();
     }
 
     /// Whether the oldest batch is done.
     pub(super) fn is_ready(&self) -> bool {
-        self.shared.is_ready(&self.shared.lock())
+        self.shared.sleep.lock().is_ready_or_stopped()
     }
 
     pub(super) fn is_here(&self) -> bool {
@@ -236,32 +130,15 @@ impl Engine {
 
     /// The oldest batch, when it is done. `None` when `patience` is over.
     pub(super) fn take(&mut self, start: Instant, patience: Option<Duration>) -> Result<Option<Flight>> {
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        loop {
-            if state.flights.front().is_some_and(|f| f.done.is_some()) {
-                let flight = state.flights.pop_front();
-                (self.at, self.ended) = flight.as_ref().map_or((self.at, false), |f| (f.after, f.ends_epoch));
-                shared.wake_reader(&state);
-                if !state.well_ahead() {
-                    shared.wake_worker(&mut state);
-                }
-                return Ok(flight);
-            }
-            if state.stop {
-                return Err(Error::argument("the loader was closed while somebody waited for a batch"));
-            }
-            let left = patience.map(|patience| patience.saturating_sub(start.elapsed()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return Ok(None);
-            }
-            state.waiting += 1;
-            state = match left {
-                None => shared.wait(&shared.batch_done, state),
-                Some(left) => shared.batch_done.wait_held_for(state, left),
-            };
-            state.waiting -= 1;
+        let Some(mut state) = self.shared.sleep.until_ready(start, patience) else { return Ok(None) };
+        if !state.is_ready() {
+            return Err(Error::argument("the loader was closed while somebody waited for a batch"));
         }
+        let flight = state.flights.pop_front();
+        state.batch_taken();
+        drop(state);
+        (self.at, self.ended) = flight.as_ref().map_or((self.at, false), |f| (f.after, f.ends_epoch));
+        Ok(flight)
     }
 }
 
@@ -273,7 +150,7 @@ impl Drop for Engine {
             std::mem::take(&mut self.threads).into_iter().for_each(std::mem::forget);
             return;
         }
-        self.shared.stop();
+        self.shared.sleep.stop();
         for thread in std::mem::take(&mut self.threads) {
             let _ = thread.join();
         }

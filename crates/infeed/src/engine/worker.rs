@@ -5,6 +5,7 @@ use super::{
     planning::plan_next,
     reader::{fetch_one, fill, guarded, place_of, read},
     sample::make,
+    sleep::{Look, ThreadKind},
     state::{Flight, Job, Piece, Ready},
     threads::Shared,
 };
@@ -29,44 +30,26 @@ pub(super) fn make_samples(shared: &Shared) {
 }
 
 fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
-    let mut at_work = false;
+    let mut hand = shared.sleep.hand(ThreadKind::Worker);
+    let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
     loop {
         let idle = Instant::now();
-        let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
-        let (job, unread, began) = {
-            let mut state = shared.lock();
-            if std::mem::take(&mut at_work) {
-                shared.end(&mut state);
+        let found = hand.next(|mut state| {
+            let began = state.began;
+            if let Some(job) = state.take_ready(open) {
+                return Look::Found(state, (job, None, began));
             }
-            loop {
-                if state.stop {
-                    return;
-                }
-                if state.paused {
-                    state = shared.wait(&shared.more_to_do, state);
-                    continue;
-                }
-                let found = state.take_ready(open).map(|job| (job, None)).or_else(|| {
-                    // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's
-                    // own cache, and a worker that would have to wait anyway loses nothing.
-                    state.take_unread_now(open).map(|(job, piece)| (job, Some(piece)))
-                });
-                if let Some((job, unread)) = found {
-                    shared.wake_worker(&mut state);
-                    shared.begin(&mut state);
-                    at_work = true;
-                    break (job, unread, state.began);
-                }
-                if state.wants_plan_now() {
-                    state = plan_next(shared, state);
-                    continue;
-                }
-                state.idle_workers += 1;
-                state = shared.wait(&shared.more_to_do, state);
-                state.idle_workers -= 1;
-                state.woken = state.woken.saturating_sub(1);
+            // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's own cache,
+            // and a worker that would have to wait anyway loses nothing.
+            if let Some((job, piece)) = state.take_unread_now(open) {
+                return Look::Found(state, (job, Some(piece), began));
             }
-        };
+            if state.wants_plan_now() {
+                return Look::Again(plan_next(shared, state));
+            }
+            Look::Nothing(state)
+        });
+        let Some((job, unread, began)) = found else { return };
         shared.trace.idle_ns.fetch_add(idle.max(began).elapsed().as_nanos() as u64, Relaxed);
         let mut job = job;
         let ready = match (job.ready.take(), unread) {
@@ -133,7 +116,7 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
     let number = piece.flight;
     // The last worker closes the batch, so nobody may hold it when `left` reaches zero.
     drop(filling);
-    let mut state = shared.lock();
+    let mut state = shared.sleep.lock();
     state.ahead -= piece.bytes;
     let Some(flight) = state.flight(number) else { return };
     flight.left -= fates.len();
@@ -147,7 +130,7 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
         flight.error = Some((place, e));
     }
     if flight.left > 0 {
-        shared.wake_reader(&state);
+        state.piece_finished();
         return;
     }
     let (filling, error) = (flight.filling.take(), flight.error.take());
@@ -164,12 +147,11 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
         }
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
-    let mut state = shared.lock();
+    let mut state = shared.sleep.lock();
     if let Some(flight) = state.flight(number) {
         flight.done = Some(done);
     }
-    shared.wake_reader(&state);
-    shared.tell(&state);
+    state.batch_finished();
 }
 
 /// Applies the batch transforms.
