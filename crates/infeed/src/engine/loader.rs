@@ -7,7 +7,7 @@ use super::{
     feed::{Feed, How},
     home::Home,
     options::Settled,
-    threads::{Engine, Shared},
+    threads::{Engine, Equipment, Shared},
 };
 use crate::{
     batch::Pool,
@@ -132,18 +132,12 @@ impl Loader {
         };
         let engine = match self.home.take(at.cursor) {
             Some(engine) => engine,
-            None => Engine::start(
-                Arc::clone(&self.plan),
-                at.cursor,
-                Feed::new(&self.plan, &self.options.world, at.cursor, self.how(at.cursor)),
+            None => {
+                let feed = Feed::new(&self.plan, &self.options.world, at.cursor, self.how(at.cursor));
                 // Without more epochs to come there is no reason to look beyond this one.
-                if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) },
-                self.settled,
-                &self.options,
-                Arc::clone(&self.pool),
-                Arc::clone(&self.scratches),
-                Arc::clone(&self.trace),
-            )?,
+                let limit = if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) };
+                Engine::start(self.equipment(), at.cursor, feed, limit)?
+            }
         };
         self.remember(&engine);
         self.next = Position {
@@ -156,6 +150,20 @@ impl Loader {
         };
         self.home.stand(at);
         Ok(Run::new(engine, at, steps, self.next, Arc::clone(&self.home)))
+    }
+
+    /// What an engine of this loader works with.
+    fn equipment(&self) -> Equipment {
+        Equipment {
+            plan: Arc::clone(&self.plan),
+            settled: self.settled,
+            on_error: self.options.on_error,
+            error_limit: self.options.error_limit,
+            world: self.options.world.clone(),
+            pool: Arc::clone(&self.pool),
+            scratches: Arc::clone(&self.scratches),
+            trace: Arc::clone(&self.trace),
+        }
     }
 
     /// How a stream is read from a place on.
@@ -184,17 +192,8 @@ impl Loader {
         if self.plan.is_stream() {
             return Err(Error::argument("rows of a stream cannot be looked up, so they cannot be given"));
         }
-        let engine = Engine::start(
-            Arc::clone(&self.plan),
-            Cursor { epoch, place: 0 },
-            Feed::Given(epoch, Mutex::default()),
-            0,
-            self.settled,
-            &self.options,
-            Arc::clone(&self.pool),
-            Arc::clone(&self.scratches),
-            Arc::clone(&self.trace),
-        )?;
+        let feed = Feed::Given(epoch, Mutex::default());
+        let engine = Engine::start(self.equipment(), Cursor { epoch, place: 0 }, feed, 0)?;
         self.remember(&engine);
         Ok(Run::of_given_rows(engine, Arc::clone(&self.home)))
     }

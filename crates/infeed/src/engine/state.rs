@@ -67,12 +67,24 @@ pub(super) struct Flight {
     pub(super) done: Option<Result<Batch>>,
 }
 
-/// What a worker gets to do: a piece that was read, or nothing but the memory for one it reads itself.
+/// What a worker gets to do.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) ready: Option<Ready>,
+    pub(super) task: Task,
+    /// The memory of the batch.
     pub(super) filling: Arc<Filling>,
     pub(super) names: Option<Names>,
+    /// When the epoch began.
+    pub(super) began: Instant,
+}
+
+/// The piece of a job.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// It was read: its samples are to be made.
+    Make(Ready),
+    /// The worker reads it first.
+    ReadAndMake(Piece),
 }
 
 /// The batches on their way, oldest first.
@@ -156,17 +168,17 @@ impl State {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.ready.is_empty())?;
         let filling = flight.open(open);
         let names = flight.names.clone();
-        Some(Job { ready: Some(flight.ready.pop_front()?), filling, names })
+        Some(Job { task: Task::Make(flight.ready.pop_front()?), filling, names, began: self.began })
     }
 
     /// A piece for a worker to read itself, among the batches that may have memory. No budget is asked: it is finished
     /// as soon as it is read.
-    pub(super) fn take_unread_now(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<(Job, Piece)> {
+    pub(super) fn take_unread_now(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.unread.is_empty())?;
         let filling = flight.open(open);
         let piece = flight.unread.pop_front()?;
         self.ahead += piece.bytes;
-        Some((Job { ready: None, filling, names: None }, piece))
+        Some(Job { task: Task::ReadAndMake(piece), filling, names: None, began: self.began })
     }
 
     /// The flight with this number.

@@ -1,7 +1,7 @@
 //! The threads and what they share.
 
 use super::{
-    OnError, Options, Plan,
+    OnError, Plan,
     feed::Feed,
     options::Settled,
     reader::read_pieces,
@@ -12,27 +12,42 @@ use super::{
 use crate::{batch::Pool, order::World, trace::Trace};
 use infeed_core::{Cursor, Error, Hold, Result, Scratch};
 use std::{
+    ops::Deref,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex},
     thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
 
-/// What the threads of an engine share.
+/// What an engine works with: all of it outlives the engine, and belongs to the loader.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct Equipment {
     pub(super) plan: Arc<Plan>,
-    pub(super) feed: Feed,
     pub(super) settled: Settled,
     pub(super) on_error: OnError,
     pub(super) error_limit: u64,
+    pub(super) world: World,
     pub(super) pool: Arc<Pool>,
     /// Scratch of workers that ended: decoders and buffers outlive the threads.
     pub(super) scratches: Arc<Mutex<Vec<Scratch>>>,
     pub(super) trace: Arc<Trace>,
-    pub(super) world: World,
+}
+
+/// What the threads of an engine share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    equipment: Equipment,
+    pub(super) feed: Feed,
     /// The batches on their way, and how the threads sleep and wake each other over them.
     pub(super) sleep: Sleep<State>,
+}
+
+impl Deref for Shared {
+    type Target = Equipment;
+
+    fn deref(&self) -> &Equipment {
+        &self.equipment
+    }
 }
 
 /// Threads that make one batch after the other, across the ends of epochs. Dropping it stops and joins them.
@@ -49,31 +64,11 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Starts the threads. They make at most `limit` batches.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn start(
-        plan: Arc<Plan>,
-        start: Cursor,
-        feed: Feed,
-        limit: u64,
-        settled: Settled,
-        options: &Options,
-        pool: Arc<Pool>,
-        scratches: Arc<Mutex<Vec<Scratch>>>,
-        trace: Arc<Trace>,
-    ) -> Result<Self> {
-        let shared = Arc::new(Shared {
-            feed,
-            plan,
-            settled,
-            on_error: options.on_error,
-            error_limit: options.error_limit,
-            pool,
-            scratches,
-            sleep: Sleep::new(State::new(settled, limit, Arc::clone(&trace))),
-            trace,
-            world: options.world.clone(),
-        });
+    /// Starts the threads. They make at most `limit` batches, from `start` on.
+    pub(super) fn start(equipment: Equipment, start: Cursor, feed: Feed, limit: u64) -> Result<Self> {
+        let settled = equipment.settled;
+        let sleep = Sleep::new(State::new(settled, limit, Arc::clone(&equipment.trace)));
+        let shared = Arc::new(Shared { equipment, feed, sleep });
         let mut engine =
             Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));

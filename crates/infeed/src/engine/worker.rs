@@ -6,10 +6,10 @@ use super::{
     reader::{fetch_one, fill, guarded, place_of, read},
     sample::make,
     sleep::{Look, ThreadKind},
-    state::{Flight, Job, Piece, Ready},
+    state::{Flight, Job, Piece, Ready, Task},
     threads::Shared,
 };
-use crate::batch::{Batch, Fate, Filling};
+use crate::batch::{Batch, Fate, Filling, Names};
 use infeed_core::{Context, Error, Hold, Record, Result, Rng, Scratch};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -35,29 +35,24 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     loop {
         let idle = Instant::now();
         let found = hand.next(|mut state| {
-            let began = state.began;
-            if let Some(job) = state.take_ready(open) {
-                return Look::Found(state, (job, None, began));
-            }
             // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's own cache,
             // and a worker that would have to wait anyway loses nothing.
-            if let Some((job, piece)) = state.take_unread_now(open) {
-                return Look::Found(state, (job, Some(piece), began));
+            let job = state.take_ready(open).or_else(|| state.take_unread_now(open));
+            match job {
+                Some(job) => Look::Found(state, job),
+                None if state.wants_plan_now() => Look::Again(plan_next(shared, state)),
+                None => Look::Nothing(state),
             }
-            if state.wants_plan_now() {
-                return Look::Again(plan_next(shared, state));
-            }
-            Look::Nothing(state)
         });
-        let Some((job, unread, began)) = found else { return };
+        let Some(Job { task, filling, names, began }) = found else { return };
         shared.trace.idle_ns.fetch_add(idle.max(began).elapsed().as_nanos() as u64, Relaxed);
-        let mut job = job;
-        let ready = match (job.ready.take(), unread) {
-            (Some(ready), _) => ready,
-            (None, Some(piece)) => {
-                if shared.plan.bulk.is_some() && fill(shared, &piece, &job.filling) {
+        let ready = match task {
+            Task::Make(ready) => ready,
+            Task::ReadAndMake(piece) => {
+                if shared.plan.bulk.is_some() && fill(shared, &piece, &filling) {
                     let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
-                    close(shared, &piece, job, Made { fates, ..Made::default() }, scratch);
+                    drop(filling);
+                    close(shared, &piece, names, Made { fates, ..Made::default() }, scratch);
                     continue;
                 }
                 let start = Instant::now();
@@ -65,19 +60,17 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 shared.trace.own_read_ns.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
                 ready
             }
-            (None, None) => continue,
         };
         let busy = Instant::now();
-        work(shared, ready, job, scratch);
+        let (piece, made) = make_piece(shared, ready, &filling, names.as_ref(), scratch);
+        drop(filling);
+        close(shared, &piece, names, made, scratch);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);
         shared.trace.pixel_ns.fetch_add(all.saturating_sub(decoding), Relaxed);
     }
 }
-
-/// Epoch, row, and for rows of a stream shard and key.
-type Which<'a> = (u64, u64, Option<&'a (Arc<str>, String)>);
 
 /// What became of the samples of a piece.
 #[derive(Default)]
@@ -89,14 +82,20 @@ struct Made {
     error: Option<(usize, Error)>,
 }
 
-/// Finishes the samples of one piece.
-fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
-    let piece = ready.piece;
+/// Makes the samples of one piece.
+fn make_piece(
+    shared: &Shared,
+    ready: Ready,
+    filling: &Filling,
+    names: Option<&Names>,
+    scratch: &mut Scratch,
+) -> (Piece, Made) {
+    let Ready { piece, records } = ready;
     let mut made = Made::default();
-    for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(ready.records) {
-        let name = job.names.as_ref().and_then(|n| n.get(*place));
-        let which = (piece.epoch, *row, name);
-        match sample(shared, &job.filling, *place, which, record, scratch, &mut made.bad) {
+    for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(records) {
+        let name = names.and_then(|n| n.get(*place));
+        let slot = Slot { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
+        match slot.make(record, scratch, &mut made.bad) {
             Ok(fate) => made.fates.push((*place, fate)),
             Err(e) => {
                 made.fates.push((*place, Fate::Bad));
@@ -106,16 +105,13 @@ fn work(shared: &Shared, ready: Ready, job: Job, scratch: &mut Scratch) {
             }
         }
     }
-    close(shared, &piece, job, made, scratch);
+    (piece, made)
 }
 
-/// Counts a piece as done. Whoever brings the last one closes the batch.
-fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scratch) {
-    let Job { filling, names, .. } = job;
+/// Counts a piece as done. Whoever brings the last one closes the batch, so the caller has let go of the batch's memory.
+fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: Made, scratch: &mut Scratch) {
     let Made { fates, bad, error } = made;
     let number = piece.flight;
-    // The last worker closes the batch, so nobody may hold it when `left` reaches zero.
-    drop(filling);
     let mut state = shared.sleep.lock();
     state.ahead -= piece.bytes;
     let Some(flight) = state.flight(number) else { return };
@@ -143,7 +139,7 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
             // The random numbers of a batch belong to the row it begins with, made or not.
             let first = rows.first().copied().unwrap_or(0);
             let batch = filling.finish(&shared.plan.spec, &fates, rows, pads, names);
-            batch.and_then(|batch| change(shared, batch, (piece.epoch, first), scratch))
+            batch.and_then(|batch| change(shared, batch, piece.epoch, first, scratch))
         }
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
@@ -155,12 +151,7 @@ fn close(shared: &Shared, piece: &Piece, job: Job, made: Made, scratch: &mut Scr
 }
 
 /// Applies the batch transforms.
-fn change(
-    shared: &Shared,
-    mut batch: Batch,
-    (epoch, first): (u64, u64),
-    scratch: &mut Scratch,
-) -> Result<Batch> {
+fn change(shared: &Shared, mut batch: Batch, epoch: u64, first: u64, scratch: &mut Scratch) -> Result<Batch> {
     for change in &shared.plan.changes {
         let rng = Rng::at(shared.plan.seed, epoch, first, change.stage);
         let mut context = Context { rng, scratch: &mut *scratch };
@@ -170,64 +161,70 @@ fn change(
     Ok(batch)
 }
 
-/// Makes one sample, following the policy. An error stops the run.
-fn sample(
-    shared: &Shared,
-    filling: &Filling,
+/// A sample that is to be made, and its place in the batch.
+#[derive(Clone, Copy)]
+struct Slot<'a> {
+    shared: &'a Shared,
+    filling: &'a Filling,
     place: usize,
-    which: Which<'_>,
-    record: Result<Record>,
-    scratch: &mut Scratch,
-    bad: &mut Vec<(u64, Error)>,
-) -> Result<Fate> {
-    let (epoch, row, name) = which;
-    let error = match attempt(shared, filling, place, which, record, scratch) {
-        Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
-        Err(error) => error,
-    };
-    bad.push((row, error.clone()));
-    if shared.on_error == OnError::Raise {
-        return Err(error);
-    }
-    if shared.on_error == OnError::Skip {
-        return Ok(Fate::Bad);
-    }
-    // Only rows of the order: one of another split must not get in.
-    let order = &shared.plan.order;
-    let mut rng = Rng::at(shared.plan.seed, epoch, row, REPLACE);
-    for _ in 0..TRIES {
-        let mut other = [rng.below(order.places())];
-        order.resolve(epoch, &mut other);
-        let [other] = other;
-        match attempt(shared, filling, place, (epoch, other, None), fetch_one(shared, other), scratch) {
-            Ok(true) => return Ok(Fate::Replaced(other)),
-            Ok(false) => {}
-            Err(e) => bad.push((other, e)),
-        }
-    }
-    Err(Error::sample(format!(
-        "no replacement found: {TRIES} other rows would not do; the first error: {error}"
-    ))
-    .at(place_of(shared, row, name)))
+    epoch: u64,
+    row: u64,
+    /// Shard and key, for rows of a stream.
+    name: Option<&'a (Arc<str>, String)>,
 }
 
-/// Whether the sample was made; `false` when a filter left it out.
-fn attempt(
-    shared: &Shared,
-    filling: &Filling,
-    place: usize,
-    (epoch, row, name): Which<'_>,
-    record: Result<Record>,
-    scratch: &mut Scratch,
-) -> Result<bool> {
-    let mut record = record?;
-    // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
-    // here is gone before the next one for the same place (a replacement) is made.
-    let mut part = unsafe { filling.part(place) };
-    let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut part, scratch));
-    if done.is_err() {
-        // After a panic the scratch may be half changed; it is cheap to start anew.
-        *scratch = Scratch::new();
+impl Slot<'_> {
+    /// Makes the sample, following the policy. An error stops the run.
+    fn make(
+        &self,
+        record: Result<Record>,
+        scratch: &mut Scratch,
+        bad: &mut Vec<(u64, Error)>,
+    ) -> Result<Fate> {
+        let Slot { shared, epoch, row, .. } = *self;
+        let error = match self.attempt(record, scratch) {
+            Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
+            Err(error) => error,
+        };
+        bad.push((row, error.clone()));
+        if shared.on_error == OnError::Raise {
+            return Err(error);
+        }
+        if shared.on_error == OnError::Skip {
+            return Ok(Fate::Bad);
+        }
+        // Only rows of the order: one of another split must not get in.
+        let order = &shared.plan.order;
+        let mut rng = Rng::at(shared.plan.seed, epoch, row, REPLACE);
+        for _ in 0..TRIES {
+            let mut other = [rng.below(order.places())];
+            order.resolve(epoch, &mut other);
+            let [other] = other;
+            let instead = Slot { row: other, name: None, ..*self };
+            match instead.attempt(fetch_one(shared, other), scratch) {
+                Ok(true) => return Ok(Fate::Replaced(other)),
+                Ok(false) => {}
+                Err(e) => bad.push((other, e)),
+            }
+        }
+        Err(Error::sample(format!(
+            "no replacement found: {TRIES} other rows would not do; the first error: {error}"
+        ))
+        .at(place_of(shared, row, self.name)))
     }
-    done.map_err(|e| e.at(place_of(shared, row, name)))
+
+    /// Whether the sample was made; `false` when a filter left it out.
+    fn attempt(&self, record: Result<Record>, scratch: &mut Scratch) -> Result<bool> {
+        let Slot { shared, epoch, row, .. } = *self;
+        let mut record = record?;
+        // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
+        // here is gone before the next one for the same place (a replacement) is made.
+        let mut part = unsafe { self.filling.part(self.place) };
+        let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut part, scratch));
+        if done.is_err() {
+            // After a panic the scratch may be half changed; it is cheap to start anew.
+            *scratch = Scratch::new();
+        }
+        done.map_err(|e| e.at(place_of(shared, row, self.name)))
+    }
 }

@@ -17,6 +17,15 @@ use crate::{
 use infeed_core::{Error, Kind, Result, Spec};
 use std::sync::Arc;
 
+/// How samples become batches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Batching {
+    pub(super) size: BatchSize,
+    pub(super) last: Last,
+    pub(super) ragged: Ragged,
+    pub(super) padding: Padding,
+}
+
 /// A pipeline in the making.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -28,7 +37,7 @@ pub(super) struct Draft {
     pub(super) stream: Option<StreamPlan>,
     pub(super) shuffle_seed: Option<u64>,
     pub(super) seed: Option<u64>,
-    batch: Option<(BatchSize, Last, Ragged, Padding)>,
+    batch: Option<Batching>,
     pub(super) tuple: Option<Vec<String>>,
     /// Functions of the consumer, by name.
     pub(super) python: Vec<String>,
@@ -223,7 +232,7 @@ impl Draft {
                     (false, last) => *last,
                 };
                 let padding = Padding::new(*pad_value, *pad_multiple, *pad_length)?;
-                self.batch = Some((size, last, *ragged, padding));
+                self.batch = Some(Batching { size, last, ragged: *ragged, padding });
             }
             Stage::Tuple { fields } => {
                 self.select(fields, stage.name())?;
@@ -291,9 +300,11 @@ impl Draft {
         })
     }
 
-    /// Size, end and layout of batches.
-    pub(super) fn batching(&self) -> (BatchSize, Last, Ragged, Padding) {
-        self.batch.unwrap_or((BatchSize::Each(1), Last::Short, Ragged::List, Padding::default()))
+    /// How samples become batches; without a stage that says so, each is one.
+    pub(super) fn batching(&self) -> Batching {
+        let padding = Padding::default();
+        let single = Batching { size: BatchSize::Each(1), last: Last::Short, ragged: Ragged::List, padding };
+        self.batch.unwrap_or(single)
     }
 }
 

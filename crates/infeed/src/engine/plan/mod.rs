@@ -26,7 +26,7 @@ use crate::{
     order::{Last, World},
     recipe::{Recipe, SourceRecipe, Stage},
 };
-use draft::Draft;
+use draft::{Batching, Draft};
 use infeed_core::{Error, Order, Result, Source, Spec, Stream};
 use leaves::Leaves;
 use std::sync::{Arc, OnceLock};
@@ -114,7 +114,7 @@ impl Plan {
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;
-        let (batch, last, ragged, padding) = draft.batching();
+        let Batching { size, last, ragged, padding } = draft.batching();
         let places = draft.order.places();
         if places == 0 {
             return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
@@ -143,7 +143,7 @@ impl Plan {
             recipe,
             leaves: counts,
             source,
-            batch,
+            batch: size,
             last,
             stream,
             layouts,
