@@ -8,8 +8,8 @@ use shuttle::{
 use std::{sync::atomic::Ordering::SeqCst, time::Duration};
 
 /// Schedules that are tried: some with a coin at every step, some that hold single threads back for long.
-const RANDOM: usize = 300;
-const BIASED: usize = 200;
+const RANDOM: usize = 1500;
+const BIASED: usize = 800;
 /// How often a biased schedule lets another thread overtake.
 const OVERTAKES: usize = 3;
 
