@@ -1,7 +1,7 @@
 //! A batch while it is being made.
 
 use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
-use crate::{order::Why, recipe::Ragged};
+use crate::order::Why;
 use infeed_core::{Dtype, Error, FieldSpec, Hold, Kind, Result, Scratch, Spec, Tensor, Value};
 use std::sync::{Arc, Mutex};
 
@@ -29,11 +29,11 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The layout for a field.
-    pub fn of(spec: &FieldSpec, ragged: Ragged, padding: Padding) -> Layout {
-        match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, ragged) {
+    /// The layout for a field. Where its shape varies, it is padded if there is a `padding`, and a list if not.
+    pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> Layout {
+        match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, padding) {
             (Some(shape), Some(bytes), ..) => Layout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, Kind::Array | Kind::Image(_), Ragged::Pad) => Layout::Pad { dtype: spec.dtype, padding },
+            (_, _, Kind::Array | Kind::Image(_), Some(padding)) => Layout::Pad { dtype: spec.dtype, padding },
             _ => Layout::List,
         }
     }

@@ -11,7 +11,7 @@
 //!  read them           ---------->  straight into the batch    --------> for one more
 //! ```
 //!
-//! The I/O threads sleep while bytes come out of the page cache (`pace`): workers then plan and read themselves.
+//! The I/O threads sleep while bytes come out of the page cache (`trace::pace`): workers then plan and read themselves.
 //!
 //! The threads make batch after batch, across the ends of epochs. Between two epochs they rest with the loader (`home`).
 //!
@@ -25,7 +25,6 @@ mod feed;
 mod home;
 mod loader;
 mod options;
-mod pace;
 mod pack;
 mod plan;
 mod planning;
@@ -39,14 +38,13 @@ mod state;
 mod threads;
 mod worker;
 
+pub use crate::trace::BadSample;
 pub use checkpoint::Checkpoint;
 pub use cpus::usable_cpus;
 pub use loader::Loader;
 pub use options::Options;
-pub(crate) use pace::Pace;
 pub use plan::{BatchSize, Identity, Opened, Plan, StreamPlan};
-pub(crate) use policy::Bad;
-pub use policy::{BadSample, OnError};
+pub use policy::OnError;
 pub use receipt::Changes;
 pub use run::{Next, Run, Waiting};
 

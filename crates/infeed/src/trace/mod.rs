@@ -1,11 +1,15 @@
 //! Everything is seen: counters that every thread adds to, and what they mean.
 
+mod bad;
+mod pace;
 mod stats;
 mod verdict;
 
+pub use bad::BadSample;
 pub use stats::{Stage, Stats};
 
-use crate::engine::{Bad, Pace};
+use bad::BadSamples;
+use pace::Pace;
 use std::sync::atomic::AtomicU64;
 
 /// Counters of a loader, over all its epochs. Added to once per piece or batch, so they cost nothing.
@@ -34,5 +38,5 @@ pub(crate) struct Trace {
     /// Where reads come from.
     pub(crate) pace: Pace,
     /// Bad samples.
-    pub(crate) bad: Bad,
+    pub(crate) bad: BadSamples,
 }

@@ -1,7 +1,6 @@
 //! Counters made readable.
 
-use super::{Trace, verdict};
-use crate::engine::BadSample;
+use super::{BadSample, Trace, verdict};
 use serde::Serialize;
 use std::{fmt, sync::atomic::Ordering::Relaxed};
 

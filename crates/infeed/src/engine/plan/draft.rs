@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(super) struct Batching {
     pub(super) size: BatchSize,
     pub(super) last: Last,
-    pub(super) ragged: Ragged,
-    pub(super) padding: Padding,
+    /// How fields whose shape varies are padded; without it they are lists.
+    pub(super) padding: Option<Padding>,
 }
 
 /// A pipeline in the making.
@@ -232,7 +232,8 @@ impl Draft {
                     (false, last) => *last,
                 };
                 let padding = Padding::new(*pad_value, *pad_multiple, *pad_length)?;
-                self.batch = Some(Batching { size, last, ragged: *ragged, padding });
+                let padding = (*ragged == Ragged::Pad).then_some(padding);
+                self.batch = Some(Batching { size, last, padding });
             }
             Stage::Tuple { fields } => {
                 self.select(fields, stage.name())?;
@@ -302,8 +303,7 @@ impl Draft {
 
     /// How samples become batches; without a stage that says so, each is one.
     pub(super) fn batching(&self) -> Batching {
-        let padding = Padding::default();
-        let single = Batching { size: BatchSize::Each(1), last: Last::Short, ragged: Ragged::List, padding };
+        let single = Batching { size: BatchSize::Each(1), last: Last::Short, padding: None };
         self.batch.unwrap_or(single)
     }
 }

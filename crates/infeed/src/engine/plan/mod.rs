@@ -114,7 +114,7 @@ impl Plan {
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;
-        let Batching { size, last, ragged, padding } = draft.batching();
+        let Batching { size, last, padding } = draft.batching();
         let places = draft.order.places();
         if places == 0 {
             return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
@@ -128,8 +128,7 @@ impl Plan {
             }
         }
         let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
-        let layouts: Arc<[Layout]> =
-            draft.spec.fields.iter().map(|(_, f)| Layout::of(f, ragged, padding)).collect();
+        let layouts: Arc<[Layout]> = draft.spec.fields.iter().map(|(_, f)| Layout::of(f, padding)).collect();
         let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {
             fields,
