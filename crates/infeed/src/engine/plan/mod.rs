@@ -9,6 +9,7 @@ mod draft;
 mod explain;
 mod filter;
 mod identity;
+mod join;
 mod leaves;
 mod orders;
 mod stream;
