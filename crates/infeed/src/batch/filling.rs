@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 /// How a field is laid out in batches, settled by the plan.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Layout {
+pub enum ColumnLayout {
     /// One array: every sample has this shape.
     Stack {
         /// Element type.
@@ -28,26 +28,28 @@ pub enum Layout {
     List,
 }
 
-impl Layout {
+impl ColumnLayout {
     /// The layout for a field. Where its shape varies, it is padded if there is a `padding`, and a list if not.
-    pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> Layout {
+    pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> ColumnLayout {
         match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, padding) {
-            (Some(shape), Some(bytes), ..) => Layout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, Kind::Array | Kind::Image(_), Some(padding)) => Layout::Pad { dtype: spec.dtype, padding },
-            _ => Layout::List,
+            (Some(shape), Some(bytes), ..) => ColumnLayout::Stack { dtype: spec.dtype, shape, bytes },
+            (_, _, Kind::Array | Kind::Image(_), Some(padding)) => {
+                ColumnLayout::Pad { dtype: spec.dtype, padding }
+            }
+            _ => ColumnLayout::List,
         }
     }
 }
 
-enum Store {
+enum ColumnMemory {
     Stack { open: Open, bytes: usize },
     Loose(Mutex<Vec<Value>>),
 }
 
 /// A batch that many threads fill at once, each sample by one thread.
 pub struct Filling {
-    columns: Vec<Store>,
-    layouts: Arc<[Layout]>,
+    columns: Vec<ColumnMemory>,
+    layouts: Arc<[ColumnLayout]>,
     samples: usize,
 }
 
@@ -59,14 +61,14 @@ impl std::fmt::Debug for Filling {
 
 impl Filling {
     /// Room for `samples` samples.
-    pub fn new(layouts: &Arc<[Layout]>, samples: usize, pool: &Arc<Pool>) -> Self {
+    pub fn new(layouts: &Arc<[ColumnLayout]>, samples: usize, pool: &Arc<Pool>) -> Self {
         let columns = layouts
             .iter()
             .map(|layout| match layout {
-                Layout::Stack { bytes, .. } => {
-                    Store::Stack { open: pool.take(bytes * samples), bytes: *bytes }
+                ColumnLayout::Stack { bytes, .. } => {
+                    ColumnMemory::Stack { open: pool.take(bytes * samples), bytes: *bytes }
                 }
-                _ => Store::Loose(Mutex::new(vec![Value::Missing; samples])),
+                _ => ColumnMemory::Loose(Mutex::new(vec![Value::Missing; samples])),
             })
             .collect();
         Filling { columns, layouts: Arc::clone(layouts), samples }
@@ -76,9 +78,9 @@ impl Filling {
     ///
     /// # Safety
     /// No two parts with the same index may live at the same time.
-    pub unsafe fn part(&self, index: usize) -> Part<'_> {
+    pub unsafe fn part(&self, index: usize) -> SampleSlot<'_> {
         assert!(index < self.samples, "sample {index} of a batch of {}", self.samples);
-        Part { filling: self, index }
+        SampleSlot { filling: self, index }
     }
 
     /// The places of neighbouring samples in every column, where all columns are arrays of fixed shape.
@@ -92,8 +94,10 @@ impl Filling {
         for store in &self.columns {
             out.push(match store {
                 // SAFETY: the range belongs to these samples alone, and the caller promises that nobody else has them.
-                Store::Stack { open, bytes } => unsafe { open.slab().part(first * bytes, count * bytes) },
-                Store::Loose(_) => &mut [],
+                ColumnMemory::Stack { open, bytes } => unsafe {
+                    open.slab().part(first * bytes, count * bytes)
+                },
+                ColumnMemory::Loose(_) => &mut [],
             });
         }
         out
@@ -141,7 +145,7 @@ impl Filling {
             self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)
         {
             let column = match (store, layout) {
-                (Store::Stack { open, bytes }, Layout::Stack { dtype, shape, .. }) => {
+                (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { dtype, shape, .. }) => {
                     if !whole && bytes > 0 {
                         // SAFETY: `self` is owned here, so no part and no other slice of the slab is alive.
                         let all = unsafe { open.slab().part(0, open.slab().len()) };
@@ -153,13 +157,13 @@ impl Filling {
                     full.extend_from_slice(shape);
                     Column::Array { dtype: *dtype, shape: full, lease: Arc::new(open.seal()) }
                 }
-                (Store::Loose(values), layout) => {
+                (ColumnMemory::Loose(values), layout) => {
                     let mut values = values.into_held();
                     if !whole {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
                     match layout {
-                        Layout::Pad { dtype, padding } => {
+                        ColumnLayout::Pad { dtype, padding } => {
                             padding.pad(*dtype, &values).map_err(|e| e.in_field(name))?
                         }
                         _ => Column::List(values),
@@ -175,22 +179,22 @@ impl Filling {
 
 /// The place of one sample in a batch.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct SampleSlot<'a> {
     filling: &'a Filling,
     index: usize,
 }
 
-impl Part<'_> {
+impl SampleSlot<'_> {
     /// Writes one field. An image is decoded and finished straight into the batch.
     pub fn put(&mut self, column: usize, value: Value, scratch: &mut Scratch) -> Result<()> {
         match (&self.filling.columns[column], &self.filling.layouts[column]) {
-            (Store::Stack { open, bytes }, Layout::Stack { shape, dtype, .. }) => {
+            (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { shape, dtype, .. }) => {
                 // SAFETY: the range belongs to this sample alone, and `Filling::part` promises that this is its only
                 // part, borrowed mutably here.
                 let place = unsafe { open.slab().part(self.index * bytes, *bytes) };
                 write(value, *dtype, shape, place, scratch)
             }
-            (Store::Loose(values), _) => {
+            (ColumnMemory::Loose(values), _) => {
                 let value = settle(value, scratch)?;
                 values.hold()[self.index] = value;
                 Ok(())

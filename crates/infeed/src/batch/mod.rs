@@ -9,6 +9,6 @@ mod slab;
 
 pub use change::Change;
 pub use columns::{Batch, Column, Fate, Names};
-pub use filling::{Filling, Layout, Part};
+pub use filling::{ColumnLayout, Filling, SampleSlot};
 pub use lease::{Lease, Pool};
 pub use padding::Padding;

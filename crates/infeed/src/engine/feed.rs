@@ -10,7 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow};
+use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, StreamRow, Record, Result};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -28,11 +28,11 @@ pub(super) enum Feed {
 }
 
 impl Feed {
-    pub(super) fn new(plan: &Plan, world: &World, start: Cursor, how: How) -> Self {
+    pub(super) fn new(plan: &Plan, world: &World, start: Cursor, reading: StreamReading) -> Self {
         match &plan.stream {
             None => Feed::Rows(Course::new(plan, world, start)),
             Some(stream) => {
-                Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start, how))))
+                Feed::Stream(Box::new(Mutex::new(Pull::new(plan, stream.clone(), world, start, reading))))
             }
         }
     }
@@ -52,9 +52,9 @@ impl Feed {
     }
 }
 
-/// How a stream is read.
+/// StreamReading a stream is read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct How {
+pub(super) struct StreamReading {
     /// Threads it may use.
     pub(super) threads: usize,
     /// Whether bad rows are left out.
@@ -64,7 +64,7 @@ pub(super) struct How {
 }
 
 /// A row of a stream with its number.
-type Item = (u64, StreamRow);
+type NumberedRow = (u64, StreamRow);
 
 /// A stream in motion, cut into the batches of one rank.
 ///
@@ -80,19 +80,19 @@ pub(super) struct Pull {
     world: World,
     global: u64,
     at: Cursor,
-    how: How,
+    reading: StreamReading,
     flow: Option<Box<dyn Flow>>,
-    mixer: Option<Mixer<Item>>,
+    mixer: Option<Mixer<NumberedRow>>,
     /// Rows that came out of the flow in this epoch.
     read: u64,
     /// One row ahead, to know whether there is one.
-    ahead: Option<Item>,
+    ahead: Option<NumberedRow>,
     /// The last row that was this rank's, to give it again when there is nothing else.
-    spare: Option<Item>,
+    spare: Option<NumberedRow>,
 }
 
 impl Pull {
-    fn new(plan: &Plan, stream: StreamPlan, world: &World, at: Cursor, how: How) -> Self {
+    fn new(plan: &Plan, stream: StreamPlan, world: &World, at: Cursor, reading: StreamReading) -> Self {
         Pull {
             plan: stream,
             fields: plan.fields.clone(),
@@ -102,7 +102,7 @@ impl Pull {
             world: world.clone(),
             global: plan.batch.global(world.size),
             at,
-            how,
+            reading,
             flow: None,
             mixer: None,
             read: 0,
@@ -120,14 +120,14 @@ impl Pull {
             self.mixer = Some(Mixer::new(shuffle.buffer, shuffle.initial, shuffle.seed, self.at.epoch));
         }
         let wanted = self.plan.skip + self.at.place;
-        let mark = self.how.mark.take();
+        let mark = self.reading.mark.take();
         let mut begin = Begin {
             parts: &order,
             epoch: self.at.epoch,
             row: wanted,
             mark: mark.as_deref(),
-            threads: self.how.threads,
-            lenient: self.how.lenient,
+            threads: self.reading.threads,
+            lenient: self.reading.lenient,
         };
         if self.mixer.is_some() {
             // What a buffer held at some place is known only to who filled it from the start.
@@ -156,7 +156,7 @@ impl Pull {
     }
 
     /// The next row of the order.
-    fn draw(&mut self) -> Result<Option<Item>> {
+    fn draw(&mut self) -> Result<Option<NumberedRow>> {
         let Some(flow) = &mut self.flow else { return Ok(None) };
         loop {
             let item = flow.next(&self.fields)?.map(|passing| {
@@ -182,7 +182,7 @@ impl Pull {
         }
         let from = self.at.place;
         let left = self.plan.take.map_or(u64::MAX, |take| take.saturating_sub(from));
-        let (mut mine, mut seen): (Vec<Item>, u64) = (vec![], 0);
+        let (mut mine, mut seen): (Vec<NumberedRow>, u64) = (vec![], 0);
         while seen < self.global.min(left) {
             let Some(item) = self.ahead.take() else { break };
             if seen % self.world.size == self.world.rank {
@@ -239,7 +239,7 @@ impl Pull {
 const PIECE_ROWS: usize = 16;
 
 /// A batch whose records are there already.
-fn flight(number: u64, epoch: u64, items: Vec<Item>, most: usize) -> Flight {
+fn flight(number: u64, epoch: u64, items: Vec<NumberedRow>, most: usize) -> Flight {
     let rows: Vec<u64> = items.iter().map(|(row, _)| *row).collect();
     let names = items.iter().map(|(_, p)| (Arc::clone(&p.shard), p.key.clone())).collect();
     let mut ready: VecDeque<Ready> = VecDeque::new();

@@ -4,7 +4,7 @@ use super::{
     Checkpoint, OnError, Options, Plan, Run,
     checkpoint::Position,
     course::Course,
-    feed::{Feed, How},
+    feed::{Feed, StreamReading},
     home::Home,
     options::Settled,
     threads::{Engine, Equipment, Shared},
@@ -133,7 +133,8 @@ impl Loader {
         let engine = match self.home.take(at.cursor) {
             Some(engine) => engine,
             None => {
-                let feed = Feed::new(&self.plan, &self.options.world, at.cursor, self.how(at.cursor));
+                let feed =
+                    Feed::new(&self.plan, &self.options.world, at.cursor, self.stream_reading(at.cursor));
                 // Without more epochs to come there is no reason to look beyond this one.
                 let limit = if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) };
                 Engine::start(self.equipment(), at.cursor, feed, limit)?
@@ -166,9 +167,9 @@ impl Loader {
         }
     }
 
-    /// How a stream is read from a place on.
-    fn how(&self, at: Cursor) -> How {
-        How {
+    /// StreamReading a stream is read from a place on.
+    fn stream_reading(&self, at: Cursor) -> StreamReading {
+        StreamReading {
             threads: self.settled.threads,
             lenient: self.options.on_error == OnError::Skip,
             mark: self.mark.iter().find(|(cursor, _)| *cursor == at).map(|(_, mark)| mark.clone()),

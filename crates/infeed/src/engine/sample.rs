@@ -2,9 +2,9 @@
 
 use super::{
     Plan,
-    plan::{Branch, Chain, Fact, Start},
+    plan::{Branch, Chain, FilterInput, Start},
 };
-use crate::{batch::Part, order::filter::Scalar};
+use crate::{batch::SampleSlot, order::filter::Scalar};
 use infeed_core::{Context, Dtype, Error, Record, Result, Rng, Scratch, Value};
 
 /// Makes a sample of a record and writes it to its place in the batch. `false` when a filter leaves it out.
@@ -13,7 +13,7 @@ pub(super) fn make(
     epoch: u64,
     row: u64,
     record: &mut Record,
-    part: &mut Part<'_>,
+    part: &mut SampleSlot<'_>,
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let branch = plan.branch(row);
@@ -37,11 +37,11 @@ struct Maker<'a> {
     record: &'a mut Record,
     scratch: &'a mut Scratch,
     /// The fields that are under way, where they are not made one after the other.
-    begun: Vec<Option<Begun>>,
+    begun: Vec<Option<FieldUnderWay>>,
 }
 
 /// A field under way.
-struct Begun {
+struct FieldUnderWay {
     value: Value,
     /// Transforms behind it.
     done: usize,
@@ -95,13 +95,15 @@ impl<'a> Maker<'a> {
             match &chain.start {
                 Start::Stored { .. } => {
                     let value = self.stored(chain)?;
-                    self.begun[column] = Some(Begun { value, done: 0, forks: 0 });
+                    self.begun[column] = Some(FieldUnderWay { value, done: 0, forks: 0 });
                 }
                 // The fork leaves the copy here.
                 Start::Copy { at, after, .. } => self.reach(*at, *after).map(drop)?,
             }
         }
-        let Some(Begun { mut value, mut done, mut forks }) = self.begun[column].take() else { return Ok(()) };
+        let Some(FieldUnderWay { mut value, mut done, mut forks }) = self.begun[column].take() else {
+            return Ok(());
+        };
         while let Some(fork) = chain.forks.get(forks).filter(|f| f.after <= to) {
             value = self.advance(chain, value, done, fork.after)?;
             done = fork.after;
@@ -113,17 +115,17 @@ impl<'a> Maker<'a> {
             }
             for copy in &fork.to {
                 let value = self.decoded(&self.branch.chains[*copy], value.clone())?;
-                self.begun[*copy] = Some(Begun { value, done: 0, forks: 0 });
+                self.begun[*copy] = Some(FieldUnderWay { value, done: 0, forks: 0 });
             }
         }
         let value = self.advance(chain, value, done, to)?;
-        self.begun[column] = Some(Begun { value, done: done.max(to), forks });
+        self.begun[column] = Some(FieldUnderWay { value, done: done.max(to), forks });
         Ok(())
     }
 
     /// Fields that filters look at come first: a sample that is left out costs no more than these. Fields that were copied
     /// go as far as their copies need.
-    fn in_stages(&mut self, part: &mut Part<'_>) -> Result<bool> {
+    fn in_stages(&mut self, part: &mut SampleSlot<'_>) -> Result<bool> {
         let branch = self.branch;
         self.begun = branch.chains.iter().map(|_| None).collect();
         let mut scalars: Vec<Scalar<'static>> = vec![];
@@ -131,8 +133,8 @@ impl<'a> Maker<'a> {
             scalars.clear();
             for fact in &filter.facts {
                 scalars.push(match fact {
-                    Fact::Known(name) => self.known(name),
-                    Fact::Field { column, transforms, part, name } => {
+                    FilterInput::Known(name) => self.known(name),
+                    FilterInput::Field { column, transforms, part, name } => {
                         let value = self.reach(*column, *transforms)?;
                         scalar(value, part.as_deref()).map_err(|e| e.in_field(name))?
                     }

@@ -52,7 +52,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 if shared.plan.bulk.is_some() && fill(shared, &piece, &filling) {
                     let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
                     drop(filling);
-                    close(shared, &piece, names, Made { fates, ..Made::default() }, scratch);
+                    close(shared, &piece, names, PieceMade { fates, ..PieceMade::default() }, scratch);
                     continue;
                 }
                 let start = Instant::now();
@@ -74,7 +74,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
 
 /// What became of the samples of a piece.
 #[derive(Default)]
-struct Made {
+struct PieceMade {
     /// By place.
     fates: Vec<(usize, Fate)>,
     bad: Vec<(u64, Error)>,
@@ -89,12 +89,12 @@ fn make_piece(
     filling: &Filling,
     names: Option<&Names>,
     scratch: &mut Scratch,
-) -> (Piece, Made) {
+) -> (Piece, PieceMade) {
     let Ready { piece, records } = ready;
-    let mut made = Made::default();
+    let mut made = PieceMade::default();
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(records) {
         let name = names.and_then(|n| n.get(*place));
-        let slot = Slot { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
+        let slot = SampleJob { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
         match slot.make(record, scratch, &mut made.bad) {
             Ok(fate) => made.fates.push((*place, fate)),
             Err(e) => {
@@ -109,8 +109,8 @@ fn make_piece(
 }
 
 /// Counts a piece as done. Whoever brings the last one closes the batch, so the caller has let go of the batch's memory.
-fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: Made, scratch: &mut Scratch) {
-    let Made { fates, bad, error } = made;
+fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, scratch: &mut Scratch) {
+    let PieceMade { fates, bad, error } = made;
     let number = piece.flight;
     let mut state = shared.sleep.lock();
     state.ahead -= piece.bytes;
@@ -163,7 +163,7 @@ fn change(shared: &Shared, mut batch: Batch, epoch: u64, first: u64, scratch: &m
 
 /// A sample that is to be made, and its place in the batch.
 #[derive(Clone, Copy)]
-struct Slot<'a> {
+struct SampleJob<'a> {
     shared: &'a Shared,
     filling: &'a Filling,
     place: usize,
@@ -173,7 +173,7 @@ struct Slot<'a> {
     name: Option<&'a (Arc<str>, String)>,
 }
 
-impl Slot<'_> {
+impl SampleJob<'_> {
     /// Makes the sample, following the policy. An error stops the run.
     fn make(
         &self,
@@ -181,7 +181,7 @@ impl Slot<'_> {
         scratch: &mut Scratch,
         bad: &mut Vec<(u64, Error)>,
     ) -> Result<Fate> {
-        let Slot { shared, epoch, row, .. } = *self;
+        let SampleJob { shared, epoch, row, .. } = *self;
         let error = match self.attempt(record, scratch) {
             Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
             Err(error) => error,
@@ -200,7 +200,7 @@ impl Slot<'_> {
             let mut other = [rng.below(order.places())];
             order.resolve(epoch, &mut other);
             let [other] = other;
-            let instead = Slot { row: other, name: None, ..*self };
+            let instead = SampleJob { row: other, name: None, ..*self };
             match instead.attempt(fetch_one(shared, other), scratch) {
                 Ok(true) => return Ok(Fate::Replaced(other)),
                 Ok(false) => {}
@@ -215,7 +215,7 @@ impl Slot<'_> {
 
     /// Whether the sample was made; `false` when a filter left it out.
     fn attempt(&self, record: Result<Record>, scratch: &mut Scratch) -> Result<bool> {
-        let Slot { shared, epoch, row, .. } = *self;
+        let SampleJob { shared, epoch, row, .. } = *self;
         let mut record = record?;
         // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
         // here is gone before the next one for the same place (a replacement) is made.

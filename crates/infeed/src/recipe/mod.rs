@@ -8,7 +8,7 @@ mod stage;
 pub use join::Join;
 pub use list::{Integers, Reals};
 pub use pack::{Long, PackMode, PackRecipe, Rest};
-pub use stage::{About, Column, Ragged, Role, ShuffleKind, Stage, Use};
+pub use stage::{About, PerRow, Ragged, Role, ShuffleKind, Stage, Use};
 
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ mod stats;
 mod verdict;
 
 pub use bad::BadSample;
-pub use stats::{Stage, Stats};
+pub use stats::{StageShare, Stats};
 
 use bad::BadSamples;
 use pace::Pace;

@@ -6,7 +6,7 @@ use std::{fmt, sync::atomic::Ordering::Relaxed};
 
 /// One stage's share of the work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stage {
+pub struct StageShare {
     /// `read`, `decode` or `transform`.
     pub name: &'static str,
     /// Seconds summed over its threads.
@@ -37,7 +37,7 @@ pub struct Stats {
     /// I/O threads.
     pub io_threads: usize,
     /// Where the threads' time went.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StageShare>,
     /// Share of the workers' time in which they had nothing to do.
     pub idle_share: f64,
     /// Bad samples in all.
@@ -75,9 +75,9 @@ impl Stats {
             threads,
             io_threads,
             stages: vec![
-                Stage { name: "read", seconds: read, busy: reading },
-                Stage { name: "decode", seconds: decode, busy: per(decode, worked) },
-                Stage { name: "transform", seconds: pixels, busy: per(pixels, worked) },
+                StageShare { name: "read", seconds: read, busy: reading },
+                StageShare { name: "decode", seconds: decode, busy: per(decode, worked) },
+                StageShare { name: "transform", seconds: pixels, busy: per(pixels, worked) },
             ],
             idle_share: per(idle, worked),
             bad_samples,

@@ -1,7 +1,7 @@
 //! Pipelines that leave samples as the source has them: the source writes whole batches, and nothing is done row by row.
 
 use super::branch::{Branch, Chain, Start};
-use crate::batch::Layout;
+use crate::batch::ColumnLayout;
 use infeed_core::Source;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Bulk {
 
 impl Bulk {
     /// Whether all columns of all branches are stored fields of fixed shape that the source can write.
-    pub(super) fn of(branches: &[Branch], layouts: &[Layout], source: &dyn Source) -> Option<Self> {
+    pub(super) fn of(branches: &[Branch], layouts: &[ColumnLayout], source: &dyn Source) -> Option<Self> {
         let plain = |chain: &Chain| match &chain.start {
             Start::Stored { name, .. } => {
                 let alone = chain.decoder.is_none() && chain.transforms.is_empty() && chain.forks.is_empty();
@@ -36,7 +36,7 @@ impl Bulk {
         }
         let mut bytes = 0;
         for layout in layouts {
-            let Layout::Stack { bytes: each, .. } = layout else { return None };
+            let ColumnLayout::Stack { bytes: each, .. } = layout else { return None };
             bytes += each;
         }
         fields.filter(|fields| !fields.is_empty() && bytes > 0).map(|fields| Bulk { fields, bytes })

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 /// A batch transform as the recipe has it.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct WantedChange {
     name: String,
     on: Vec<String>,
     transform: Arc<dyn BatchTransform>,
     stage: u64,
 }
 
-impl Wanted {
+impl WantedChange {
     fn change(&self, before: &Spec) -> Result<Change> {
         let stage = format!("map_batch {}", self.name);
         let on: Vec<usize> = if self.on.is_empty() {
@@ -55,7 +55,7 @@ impl Draft {
         stage: u64,
     ) -> Result<()> {
         let transform = registry::find(mix::ENTRIES, name, "batch transform")?.make(args)?;
-        self.wanted.push(Wanted {
+        self.wanted.push(WantedChange {
             name: name.to_owned(),
             on: on.to_vec(),
             transform: transform.into(),

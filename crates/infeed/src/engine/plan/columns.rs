@@ -4,26 +4,26 @@ use super::{draft::Draft, leaves::Leaves};
 use crate::{
     engine::usable_cpus,
     order::filter::Scalar,
-    recipe::{Column, Integers, Reals},
+    recipe::{Integers, PerRow, Reals},
 };
 use infeed_core::{Error, Order, Result, Source, Value, parallel};
 use std::sync::Arc;
 
 /// Something that is known of every row without reading it.
-pub(super) struct Kind {
+pub(super) struct KnownName {
     /// What it is called; the first is the usual one.
     pub(super) names: [&'static str; 2],
 }
 
 /// What is known of every row.
-pub(super) const KNOWN: [Kind; 4] = [
-    Kind { names: ["row", "__row__"] },
-    Kind { names: ["key", "__key__"] },
-    Kind { names: ["shard", "__url__"] },
-    Kind { names: ["bytes", "__bytes__"] },
+pub(super) const KNOWN: [KnownName; 4] = [
+    KnownName { names: ["row", "__row__"] },
+    KnownName { names: ["key", "__key__"] },
+    KnownName { names: ["shard", "__url__"] },
+    KnownName { names: ["bytes", "__bytes__"] },
 ];
 
-enum Fact {
+enum RowFact {
     Row,
     Key,
     Shard,
@@ -33,7 +33,7 @@ enum Fact {
 /// The facts an expression asks for, when all of them are known without reading.
 pub(super) struct Known<'a> {
     leaves: &'a Leaves,
-    facts: Vec<Fact>,
+    facts: Vec<RowFact>,
 }
 
 impl<'a> Known<'a> {
@@ -43,12 +43,12 @@ impl<'a> Known<'a> {
         for name in names {
             let field = draft.spec.position(name).is_some();
             let fact = match KNOWN.iter().position(|k| k.names.contains(name)) {
-                Some(0) if !field => Fact::Row,
-                Some(1) if !field => Fact::Key,
-                Some(2) if !field => Fact::Shard,
-                Some(3) if !field => Fact::Numbers(leaves.column("bytes")?.unwrap_or_default()),
+                Some(0) if !field => RowFact::Row,
+                Some(1) if !field => RowFact::Key,
+                Some(2) if !field => RowFact::Shard,
+                Some(3) if !field => RowFact::Numbers(leaves.column("bytes")?.unwrap_or_default()),
                 _ => match leaves.column(name)? {
-                    Some(numbers) => Fact::Numbers(numbers),
+                    Some(numbers) => RowFact::Numbers(numbers),
                     None => return Ok(None),
                 },
             };
@@ -63,10 +63,12 @@ impl<'a> Known<'a> {
         for fact in &self.facts {
             let (source, local) = self.leaves.locate(row);
             into.push(match fact {
-                Fact::Row => Scalar::Int(row as i64),
-                Fact::Key => Scalar::Text(source.key(local).into()),
-                Fact::Shard => Scalar::Text(source.shard_of(local).into()),
-                Fact::Numbers(numbers) => numbers.get(row as usize).map_or(Scalar::None, |n| Scalar::Int(*n)),
+                RowFact::Row => Scalar::Int(row as i64),
+                RowFact::Key => Scalar::Text(source.key(local).into()),
+                RowFact::Shard => Scalar::Text(source.shard_of(local).into()),
+                RowFact::Numbers(numbers) => {
+                    numbers.get(row as usize).map_or(Scalar::None, |n| Scalar::Int(*n))
+                }
             });
         }
     }
@@ -101,27 +103,27 @@ impl Leaves {
 
 /// One number per place of an order that is the same in every epoch.
 pub(super) fn integers_by_place(
-    column: &Column<Integers>,
+    column: &PerRow<Integers>,
     below: &dyn Order,
     leaves: &Leaves,
     stage: &str,
 ) -> Result<Vec<i64>> {
     match column {
-        Column::List(list) => list.numbers(),
-        Column::Named(name) => Ok(by_place(&leaves.numbers(name, stage)?, below)),
+        PerRow::List(list) => list.numbers(),
+        PerRow::Named(name) => Ok(by_place(&leaves.numbers(name, stage)?, below)),
     }
 }
 
 /// One weight per place of an order that is the same in every epoch.
 pub(super) fn reals_by_place(
-    column: &Column<Reals>,
+    column: &PerRow<Reals>,
     below: &dyn Order,
     leaves: &Leaves,
     stage: &str,
 ) -> Result<Vec<f64>> {
     match column {
-        Column::List(list) => list.numbers(),
-        Column::Named(name) => {
+        PerRow::List(list) => list.numbers(),
+        PerRow::Named(name) => {
             Ok(by_place(&leaves.numbers(name, stage)?, below).into_iter().map(|n| n as f64).collect())
         }
     }
@@ -129,7 +131,7 @@ pub(super) fn reals_by_place(
 
 /// One length per row. A list counts places where the order is the same in every epoch, and rows otherwise.
 pub(super) fn lengths_by_row(
-    column: &Column<Integers>,
+    column: &PerRow<Integers>,
     below: &dyn Order,
     leaves: &Leaves,
     stage: &str,
@@ -139,8 +141,8 @@ pub(super) fn lengths_by_row(
             .map_err(|_| Error::plan(stage, format!("lengths must be 0 to {}, got {n}", u32::MAX)))
     };
     let list = match column {
-        Column::Named(name) => return leaves.numbers(name, stage)?.into_iter().map(small).collect(),
-        Column::List(list) => list.numbers()?,
+        PerRow::Named(name) => return leaves.numbers(name, stage)?.into_iter().map(small).collect(),
+        PerRow::List(list) => list.numbers()?,
     };
     let (places, rows) = (below.places(), leaves.total());
     if !below.is_fixed() && list.len() as u64 == rows {

@@ -2,7 +2,7 @@
 
 use super::{
     branch::{Branch, Chain, Fork, Start},
-    filter::Fact,
+    filter::FilterInput,
 };
 use infeed_core::{Error, Result};
 use std::{collections::BTreeMap, sync::Arc};
@@ -120,7 +120,7 @@ impl Branch {
             chain.shared = ways + usize::from(at < visible) > 1;
         }
         for fact in self.filters.iter_mut().flat_map(|f| &mut f.facts) {
-            if let Fact::Field { name, column, .. } = fact {
+            if let FilterInput::Field { name, column, .. } = fact {
                 *column = place(name, &names)?;
             }
         }

@@ -3,11 +3,11 @@
 use super::{
     BatchSize,
     branch::{Branch, restage},
-    changes::Wanted,
+    changes::WantedChange,
     filter,
     leaves::Leaves,
     orders,
-    stream::{Coming, StreamPlan},
+    stream::{StreamOrder, StreamPlan},
 };
 use crate::{
     batch::Padding,
@@ -42,7 +42,7 @@ pub(super) struct Draft {
     /// Functions of the consumer, by name.
     pub(super) python: Vec<String>,
     /// What happens to batches.
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<WantedChange>,
     /// How many transforms there are so far: the next one's part of the address of its random numbers.
     pub(super) maps: u64,
 }
@@ -82,7 +82,7 @@ impl Draft {
             spec: source.spec().clone(),
             branches: vec![Branch::stored(rows.end, source.spec().clone())],
             order: match &leaves.stream {
-                Some(stream) => Coming::order(&StreamPlan::new(Arc::clone(stream))),
+                Some(stream) => StreamOrder::order(&StreamPlan::new(Arc::clone(stream))),
                 None => {
                     let blocks = source.block_rows();
                     let blocks = if blocks.is_empty() { source.shard_rows() } else { blocks };
@@ -205,7 +205,7 @@ impl Draft {
         }
         if let Some(stream) = &mut self.stream {
             stream.apply(stage)?;
-            self.order = Coming::order(stream);
+            self.order = StreamOrder::order(stream);
         } else {
             self.order = orders::apply(Arc::clone(&self.order), stage, leaves, batch)?;
         }

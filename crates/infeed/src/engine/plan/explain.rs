@@ -1,7 +1,7 @@
 //! The pipeline in words.
 
 use super::{BatchSize, Plan};
-use crate::{batch::Layout, order::Last};
+use crate::{batch::ColumnLayout, order::Last};
 use infeed_core::{Dtype, Order};
 use std::fmt::Write;
 
@@ -61,9 +61,9 @@ impl Plan {
         let _ = writeln!(out, "batch   {size}, {batches} per epoch, about {bytes:.1} MB each{last}");
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
             let shown = match layout {
-                Layout::Stack { dtype, shape, .. } => array(*dtype, shape),
-                Layout::Pad { dtype, padding } => format!("array {dtype}, padded with {padding}"),
-                Layout::List => "list".to_owned(),
+                ColumnLayout::Stack { dtype, shape, .. } => array(*dtype, shape),
+                ColumnLayout::Pad { dtype, padding } => format!("array {dtype}, padded with {padding}"),
+                ColumnLayout::List => "list".to_owned(),
             };
             let _ = writeln!(out, "{:width$}  {name}: {shown}", "");
         }

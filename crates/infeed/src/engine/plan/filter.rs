@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where a sample's filter finds one of its names.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Fact {
+pub(crate) enum FilterInput {
     /// Known of the row.
     Known(&'static str),
     /// A field after decoding and this many transforms; for JSON and images, a part of it.
@@ -36,15 +36,15 @@ pub(crate) enum Fact {
 pub(crate) struct SampleFilter {
     pub(crate) text: String,
     pub(crate) bound: Bound,
-    pub(crate) facts: Vec<Fact>,
+    pub(crate) facts: Vec<FilterInput>,
 }
 
 impl SampleFilter {
     /// The fields it looks at.
     pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
         self.facts.iter().filter_map(|f| match f {
-            Fact::Field { name, .. } => Some(&**name),
-            Fact::Known(_) => None,
+            FilterInput::Field { name, .. } => Some(&**name),
+            FilterInput::Known(_) => None,
         })
     }
 }
@@ -64,7 +64,8 @@ pub(super) fn take(draft: &mut Draft, text: &str, leaves: &Leaves) -> Result<()>
     for branch in &mut draft.branches {
         let facts = refs.iter().map(|name| fact(branch, name)).collect::<Result<Vec<_>>>()?;
         if draft.stream.is_some()
-            && let Some(Fact::Known(name)) = facts.iter().find(|f| matches!(f, Fact::Known(k) if *k != "row"))
+            && let Some(FilterInput::Known(name)) =
+                facts.iter().find(|f| matches!(f, FilterInput::Known(k) if *k != "row"))
         {
             let what =
                 format!("`{name}` of a row is not known in a stream: compare decoded fields, or `row`");
@@ -75,11 +76,11 @@ pub(super) fn take(draft: &mut Draft, text: &str, leaves: &Leaves) -> Result<()>
     Ok(())
 }
 
-fn fact(branch: &Branch, name: &str) -> Result<Fact> {
+fn fact(branch: &Branch, name: &str) -> Result<FilterInput> {
     if branch.spec.position(name).is_none()
         && let Some(known) = KNOWN.iter().find(|k| k.names.contains(&name))
     {
-        return Ok(Fact::Known(known.names[0]));
+        return Ok(FilterInput::Known(known.names[0]));
     }
     let (field, part) = match branch.spec.position(name) {
         Some(_) => (name, None),
@@ -109,7 +110,7 @@ fn fact(branch: &Branch, name: &str) -> Result<Fact> {
         ));
     }
     let transforms = branch.chains[column].transforms.len();
-    Ok(Fact::Field { name: Arc::clone(&branch.spec.fields[column].0), column, transforms, part })
+    Ok(FilterInput::Field { name: Arc::clone(&branch.spec.fields[column].0), column, transforms, part })
 }
 
 /// Keeps the places whose rows fulfil the condition. Goes through all of them once.

@@ -1,6 +1,6 @@
 //! The sources that a recipe reads, and where the rows of each begin in the joined source.
 
-use super::{Opened, stream::StreamRow};
+use super::{Opened, stream::StreamFields};
 use crate::{
     read::Joined,
     recipe::{Recipe, SourceRecipe, Stage},
@@ -68,7 +68,7 @@ impl Leaves {
                     None => match open(source)? {
                         Opened::Rows(rows) => rows,
                         Opened::Stream(stream) if above.is_empty() => {
-                            let fields: Arc<dyn Source> = Arc::new(StreamRow::new(&*stream));
+                            let fields: Arc<dyn Source> = Arc::new(StreamFields::new(&*stream));
                             self.stream = Some(stream);
                             fields
                         }

@@ -17,12 +17,12 @@ mod verify;
 
 pub(super) use branch::{Branch, Chain, Start};
 pub(super) use bulk::Bulk;
-pub(super) use filter::Fact;
+pub(super) use filter::FilterInput;
 pub use identity::Identity;
 pub use stream::StreamPlan;
 
 use crate::{
-    batch::{Change, Layout},
+    batch::{Change, ColumnLayout},
     engine::pack::PackStream,
     order::{Last, World},
     recipe::{Recipe, SourceRecipe, Stage},
@@ -59,7 +59,7 @@ pub struct Plan {
     pub leaves: Vec<(String, u64)>,
     /// The stream that rows come from, when they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
-    pub(super) layouts: Arc<[Layout]>,
+    pub(super) layouts: Arc<[ColumnLayout]>,
     /// What happens to whole batches, in order.
     pub(super) changes: Vec<Change>,
     /// What happens to the rows of each part of the source; one for all in most pipelines.
@@ -129,7 +129,8 @@ impl Plan {
             }
         }
         let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
-        let layouts: Arc<[Layout]> = draft.spec.fields.iter().map(|(_, f)| Layout::of(f, padding)).collect();
+        let layouts: Arc<[ColumnLayout]> =
+            draft.spec.fields.iter().map(|(_, f)| ColumnLayout::of(f, padding)).collect();
         let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {
             fields,
@@ -253,14 +254,17 @@ impl Plan {
 
     /// Bytes of one sample's arrays; fields of varying size count by the first row's size on disk.
     pub fn sample_bytes(&self) -> u64 {
-        let fixed: usize =
-            self.layouts.iter().map(|l| if let Layout::Stack { bytes, .. } = l { *bytes } else { 0 }).sum();
+        let fixed: usize = self
+            .layouts
+            .iter()
+            .map(|l| if let ColumnLayout::Stack { bytes, .. } = l { *bytes } else { 0 })
+            .sum();
         let renewed = |c: &Change| -> usize {
             let fields = c.after.fields.iter().enumerate().filter(|(at, _)| c.renews(*at));
             fields.filter_map(|(_, (_, spec))| spec.fixed_bytes()).sum()
         };
         let fixed = fixed + self.changes.iter().map(renewed).sum::<usize>();
-        let loose = self.layouts.iter().any(|l| !matches!(l, Layout::Stack { .. }));
+        let loose = self.layouts.iter().any(|l| !matches!(l, ColumnLayout::Stack { .. }));
         let weight = if loose && self.source.rows() > 0 { self.source.weight(0, &self.fields) } else { 0 };
         fixed as u64 + weight
     }

@@ -112,18 +112,18 @@ impl StreamPlan {
 
 /// Stands where a source and its order stand in other plans. Knows the fields, but no row.
 #[derive(Debug)]
-pub(super) struct StreamRow {
+pub(super) struct StreamFields {
     spec: Spec,
     about: String,
 }
 
-impl StreamRow {
+impl StreamFields {
     pub(super) fn new(stream: &dyn Stream) -> Self {
-        StreamRow { spec: stream.spec().clone(), about: stream.describe() }
+        StreamFields { spec: stream.spec().clone(), about: stream.describe() }
     }
 }
 
-impl Source for StreamRow {
+impl Source for StreamFields {
     fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -155,18 +155,18 @@ impl Source for StreamRow {
 
 /// The order of a stream: as it comes, nobody knows how far.
 #[derive(Debug)]
-pub(super) struct Coming(pub(super) StreamPlan);
+pub(super) struct StreamOrder(pub(super) StreamPlan);
 
 /// What is said of lengths that nobody knows: longer than anything there is.
 pub(super) const UNKNOWN: u64 = 1 << 60;
 
-impl Coming {
+impl StreamOrder {
     pub(super) fn order(plan: &StreamPlan) -> Below {
-        Arc::new(Coming(plan.clone()))
+        Arc::new(StreamOrder(plan.clone()))
     }
 }
 
-impl Order for Coming {
+impl Order for StreamOrder {
     fn places(&self) -> u64 {
         UNKNOWN
     }

@@ -23,7 +23,7 @@ pub enum ShuffleKind {
 /// One number per row: a list, or the name of something that is known of each row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Column<T> {
+pub enum PerRow<T> {
     /// A field that holds a number, or `bytes`.
     Named(String),
     /// The numbers themselves.

@@ -4,7 +4,7 @@ mod about;
 mod args;
 
 pub use about::{About, Role};
-pub use args::{Column, Ragged, ShuffleKind, Use};
+pub use args::{PerRow, Ragged, ShuffleKind, Use};
 
 use super::{Integers, PackRecipe, Reals};
 use crate::order::{Balance, Last, Lengths};
@@ -89,7 +89,7 @@ pub enum Stage {
     /// Draws rows by weight.
     Weighted {
         /// One weight per row.
-        weights: Column<Reals>,
+        weights: PerRow<Reals>,
         /// How many are drawn; all rows when it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<u64>,
@@ -103,7 +103,7 @@ pub enum Stage {
     /// Lets classes take turns.
     Balance {
         /// The class of each row.
-        by: Column<Integers>,
+        by: PerRow<Integers>,
         /// Whether small classes are repeated or large ones cut.
         #[serde(default)]
         mode: Balance,
@@ -114,7 +114,7 @@ pub enum Stage {
     /// Brings rows of similar length together.
     ByLength {
         /// The length of each row.
-        by: Column<Integers>,
+        by: PerRow<Integers>,
         /// Places that are sorted together.
         window: u64,
         /// Neighbours of similar length; the batch size when it is not said.
