@@ -1,9 +1,10 @@
 //! Rows per second of a shuffled epoch over Parquet: blocks in random order, rows mixed among some blocks at a time, batches
-//! written by `fill`. Decoding is part of it.
+//! written by `fill`. Decoding is part of it, of all blocks in every epoch where they do not fit the memory.
 //!
-//! `cargo run --release -p infeed-table --example table_rate -- FOLDER [threads] [batch] [mixed blocks] [epochs]`
+//! `cargo run --release -p infeed-table --example table_rate -- FOLDER [fields|matrix] [threads] [epochs] [memory in MiB]`
 //!
-//! The folder has Parquet files with columns `f00` to `f19` of f32 and `label` of i64.
+//! The folder has Parquet files with columns `f00` to `f19` of f32 and `label` of i64. They become a field each, or one matrix
+//! and a label.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -17,36 +18,47 @@ use std::{
     time::Instant,
 };
 
+/// Rows of a batch, and blocks whose rows are mixed.
+const BATCH: usize = 4096;
+const MIXED: usize = 8;
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let number = |at: usize, default: usize| args.get(at).map_or(default, |text| text.parse().unwrap());
-    let (threads, batch, mixed, epochs) = (number(2, 2), number(3, 4096), number(4, 8), number(5, 1));
-    let features: Vec<String> = (0..20).map(|i| format!("f{i:02}")).collect();
-    let about = json!({"columns": ["label"], "matrix": {"features": {"columns": features, "dtype": "f32"}}});
+    let (threads, epochs) = (number(3, 2), number(4, 2));
+    let columns: Vec<String> = (0..20).map(|i| format!("f{i:02}")).collect();
+    let (about, mut fields) = if args.get(2).is_some_and(|how| how == "matrix") {
+        let features = json!({"columns": columns, "dtype": "f32"});
+        (json!({"columns": ["label"], "matrix": {"features": features}}), vec![("features".to_owned(), 80)])
+    } else {
+        (json!({}), columns.into_iter().map(|name| (name, 4)).collect())
+    };
+    fields.push(("label".to_owned(), 8));
+    let names: Vec<Arc<str>> = fields.iter().map(|(name, _)| name.as_str().into()).collect();
+
     let opened = Instant::now();
     let source = infeed_table::open("parquet", &[args[1].clone()], about.as_object().unwrap()).unwrap();
     println!("{} in {:.3} s", source.describe(), opened.elapsed().as_secs_f64());
-    if let Some(memory) = args.get(6) {
-        source.set_memory(memory.parse::<u64>().unwrap() << 20);
+    if args.len() > 5 {
+        source.set_memory((number(5, 0) as u64) << 20);
     }
-    let fields: Vec<Arc<str>> = vec!["features".into(), "label".into()];
     for epoch in 0..epochs {
-        let order = shuffled(source.block_rows(), mixed, epoch as u64);
+        let order = shuffled(source.block_rows(), MIXED, epoch as u64);
         let next = AtomicUsize::new(0);
         let start = Instant::now();
-        let sum: f64 = std::thread::scope(|scope| {
+        let sum: u64 = std::thread::scope(|scope| {
             let work = || {
-                let (mut x, mut y) = (vec![0; batch * 80], vec![0; batch * 8]);
-                let mut sum = 0.0;
+                let mut out: Vec<Vec<u8>> = fields.iter().map(|(_, bytes)| vec![0; BATCH * bytes]).collect();
+                let mut sum = 0;
                 loop {
-                    let at = next.fetch_add(batch, Ordering::Relaxed);
-                    let rows = &order[at.min(order.len())..(at + batch).min(order.len())];
+                    let at = next.fetch_add(BATCH, Ordering::Relaxed);
+                    let rows = &order[at.min(order.len())..(at + BATCH).min(order.len())];
                     if rows.is_empty() {
                         return sum;
                     }
-                    let n = rows.len();
-                    source.fill(rows, &fields, &mut [&mut x[..n * 80], &mut y[..n * 8]]).unwrap();
-                    sum += f64::from(x[0]) + f64::from(y[0]);
+                    let spans = out.iter_mut().zip(&fields).map(|(out, (_, b))| &mut out[..rows.len() * b]);
+                    source.fill(rows, &names, &mut spans.collect::<Vec<_>>()).unwrap();
+                    sum += out.iter().map(|out| u64::from(out[0])).sum::<u64>();
                 }
             };
             let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();

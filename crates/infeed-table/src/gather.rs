@@ -1,4 +1,9 @@
 //! Rows of decoded blocks into batches.
+//!
+//! The rows of a shuffled batch lie anywhere in blocks that are far larger than a cache, so each row is a miss or two. With a
+//! field per column a row goes to many arrays, and fetching it anew for each of them costs three times as much as fetching it
+//! once. So rows are taken some at a time: copied whole into a tile that stays in the first cache, and from there field by
+//! field to their arrays.
 
 use crate::{
     decoded::{Cells, Decoded, Set, fault},
@@ -7,30 +12,78 @@ use crate::{
 use infeed_core::{Error, Result};
 use std::sync::Arc;
 
+/// Bytes of a tile: half of the smallest first cache there is, so that what is written has room beside it.
+const TILE: usize = 16 << 10;
+
+/// Cells of at least this many bytes go to their array without the detour: copying them is what costs, not finding them.
+const WIDE: usize = 64;
+
+/// Where the cells of a field lie in a row, and how many bytes each has.
+#[derive(Debug, Clone, Copy)]
+struct Strip {
+    offset: usize,
+    width: usize,
+}
+
 impl TableSource {
-    /// Copies the cells of one field.
+    /// Copies the cells of all fields of the set, each field to its part of `out`.
     pub(crate) fn gather(
         &self,
         decoded: &[Arc<Decoded>],
         places: &[(u32, u32)],
         set: &Set,
-        at: usize,
-        out: &mut [u8],
+        out: &mut [&mut [u8]],
     ) -> Result<()> {
+        let Some(first) = decoded.first() else { return Ok(()) };
+        let mut strips = Vec::with_capacity(out.len());
+        for (at, out) in out.iter().enumerate() {
+            let strip = self.strip(decoded, places, set, at)?;
+            if out.len() != places.len() * strip.width {
+                let (name, width) = (&set.names[at], strip.width);
+                let what =
+                    format!("field `{name}`: {} rows of {width} bytes for {}", places.len(), out.len());
+                return Err(Error::Internal { what });
+            }
+            strips.push(strip);
+        }
+        let rows = Rows { blocks: decoded.iter().map(|b| b.memory.bytes()).collect(), stride: first.stride };
+        let mut narrow = 0;
+        for (strip, out) in strips.iter().zip(out.iter_mut()) {
+            if strip.width >= WIDE {
+                rows.straight(places, *strip, out);
+            } else if strip.width > 0 {
+                narrow += 1;
+            }
+        }
+        match narrow {
+            0 => {}
+            // One array more is filled as fast without a tile.
+            1 => {
+                for (strip, out) in strips.iter().zip(out).filter(|(s, _)| (1..WIDE).contains(&s.width)) {
+                    rows.straight(places, *strip, out);
+                }
+            }
+            _ => rows.tiled(places, &strips, out),
+        }
+        Ok(())
+    }
+
+    /// Where a field lies in the rows of all blocks. An error when a row that is wanted has no number there.
+    fn strip(&self, decoded: &[Arc<Decoded>], places: &[(u32, u32)], set: &Set, at: usize) -> Result<Strip> {
         let name = &set.names[at];
-        let mut parts = vec![];
+        let mut found: Option<Strip> = None;
         let mut faulty = false;
         for block in decoded {
             let Cells::Packed { offset, width, faults } = &block.cells[at] else {
                 return Err(Error::Internal { what: format!("field `{name}` does not lie in rows") });
             };
             faulty |= !faults.is_empty();
-            parts.push((&block.memory.bytes()[*offset..], block.stride, *width));
-        }
-        let Some(width) = parts.first().map(|part| part.2) else { return Ok(()) };
-        if out.len() != places.len() * width {
-            let what = format!("field `{name}`: {} rows of {width} bytes for {}", places.len(), out.len());
-            return Err(Error::Internal { what });
+            let own = found.get_or_insert(Strip { offset: *offset, width: *width });
+            if (own.offset, own.width) != (*offset, *width) {
+                return Err(Error::Internal {
+                    what: format!("field `{name}` lies elsewhere in some blocks"),
+                });
+            }
         }
         if faulty {
             for (slot, row) in places {
@@ -43,25 +96,77 @@ impl TableSource {
                 }
             }
         }
-        match width {
-            0 => {}
-            4 => copy::<4>(&parts, places, out),
-            8 => copy::<8>(&parts, places, out),
-            _ => {
-                for ((slot, row), cell) in places.iter().zip(out.chunks_exact_mut(width)) {
-                    let (bytes, stride, _) = parts[*slot as usize];
-                    cell.copy_from_slice(&bytes[*row as usize * stride..][..width]);
-                }
-            }
-        }
-        Ok(())
+        Ok(found.unwrap_or(Strip { offset: 0, width: 0 }))
     }
 }
 
-/// Cells of one number: the compiler turns the copy into a load and a store.
-fn copy<const N: usize>(parts: &[(&[u8], usize, usize)], places: &[(u32, u32)], out: &mut [u8]) {
-    for ((slot, row), cell) in places.iter().zip(out.chunks_exact_mut(N)) {
-        let (bytes, stride, _) = parts[*slot as usize];
-        cell.copy_from_slice(&bytes[*row as usize * stride..][..N]);
+/// The rows of some blocks.
+struct Rows<'a> {
+    blocks: Vec<&'a [u8]>,
+    /// Bytes of a row: the same in all blocks of a set of fields.
+    stride: usize,
+}
+
+impl Rows<'_> {
+    #[inline]
+    fn row(&self, (slot, row): (u32, u32)) -> &[u8] {
+        &self.blocks[slot as usize][row as usize * self.stride..][..self.stride]
+    }
+
+    /// One field, row by row.
+    fn straight(&self, places: &[(u32, u32)], Strip { offset, width }: Strip, out: &mut [u8]) {
+        match width {
+            4 => self.straight_of::<4>(places, offset, out),
+            8 => self.straight_of::<8>(places, offset, out),
+            _ => {
+                for (place, cell) in places.iter().zip(out.chunks_exact_mut(width)) {
+                    cell.copy_from_slice(&self.row(*place)[offset..][..width]);
+                }
+            }
+        }
+    }
+
+    /// Cells of one number: the compiler turns the copy into a load and a store.
+    fn straight_of<const N: usize>(&self, places: &[(u32, u32)], offset: usize, out: &mut [u8]) {
+        for (place, cell) in places.iter().zip(out.chunks_exact_mut(N)) {
+            cell.copy_from_slice(&self.row(*place)[offset..][..N]);
+        }
+    }
+
+    /// All narrow fields, by tiles of whole rows.
+    fn tiled(&self, places: &[(u32, u32)], strips: &[Strip], out: &mut [&mut [u8]]) {
+        let stride = self.stride;
+        let most = (TILE / stride).clamp(16, 256);
+        let mut tile = vec![0; most.min(places.len()) * stride];
+        for (number, places) in places.chunks(most).enumerate() {
+            for (place, row) in places.iter().zip(tile.chunks_exact_mut(stride)) {
+                row.copy_from_slice(self.row(*place));
+            }
+            let rows = &tile[..places.len() * stride];
+            for (strip, out) in strips.iter().zip(out.iter_mut()) {
+                let Strip { offset, width } = *strip;
+                let cells = &mut out[number * most * width..][..places.len() * width];
+                match width {
+                    1 => spread::<1>(rows, stride, offset, cells),
+                    2 => spread::<2>(rows, stride, offset, cells),
+                    4 => spread::<4>(rows, stride, offset, cells),
+                    8 => spread::<8>(rows, stride, offset, cells),
+                    0 => {}
+                    WIDE.. => {}
+                    _ => {
+                        for (row, cell) in rows.chunks_exact(stride).zip(cells.chunks_exact_mut(width)) {
+                            cell.copy_from_slice(&row[offset..][..width]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The cells of one field out of a tile.
+fn spread<const N: usize>(rows: &[u8], stride: usize, offset: usize, out: &mut [u8]) {
+    for (row, cell) in rows.chunks_exact(stride).zip(out.chunks_exact_mut(N)) {
+        cell.copy_from_slice(&row[offset..][..N]);
     }
 }

@@ -82,10 +82,7 @@ impl Source for TableSource {
         if decoded.iter().any(|block| !block.bad.is_empty()) {
             places.iter().try_for_each(|(slot, row)| decoded[*slot as usize].sound(*row as usize))?;
         }
-        for (at, out) in out.iter_mut().enumerate() {
-            self.gather(&decoded, &places, &set, at, out)?;
-        }
-        Ok(())
+        self.gather(&decoded, &places, &set, out)
     }
 
     fn set_memory(&self, bytes: u64) {
