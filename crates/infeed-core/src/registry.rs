@@ -128,6 +128,11 @@ impl Args {
         self.values.get(name).unwrap_or(&Json::Null)
     }
 
+    /// The argument as it was given; `None` for None, and for one that there is not.
+    pub fn value(&self, name: &str) -> Option<&Json> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
     /// Whether the argument is None.
     pub fn is_none(&self, name: &str) -> bool {
         self.get(name).is_null()
