@@ -1,12 +1,11 @@
 //! Tables: formats whose unit of reading is a block of rows (row groups, record batches, pages of a query).
 //!
 //! ```text
-//! Blocks        one shard cut into blocks, read as Arrow columns        parquet, ipc, avro, csv, sqlite
-//! field         what a column becomes as a field of a sample            field.rs, mixed.rs
-//! matrix        many columns into one array, with operations            matrix.rs, ops.rs
-//! decoded       a block as rows lie in batches                          decoded.rs, packed.rs
-//! cache         decoded blocks, each made once                          cache.rs
-//! TableSource   all shards as one source                                source.rs
+//! shard    one file cut into blocks, read as Arrow columns; a folder per format   parquet, ipc, avro, csv, sqlite
+//! field    what columns become: fields of a sample, many of them one matrix
+//! block    decoded blocks: made once, kept, gathered into batches
+//! source   all shards as one source
+//! open     from paths and arguments to a source; the table of formats
 //! ```
 //!
 //! A block is decoded once and turned into rows there and then: all fields of a fixed shape lie row after row in one piece
@@ -28,36 +27,14 @@
 //!
 //! A null is NaN in a column of floats and a missing value elsewhere, unless a value to put there is given.
 
-mod args;
-mod avro;
-mod blocks;
-mod cache;
-mod csv;
-mod decoded;
+mod block;
 mod field;
-mod file;
-mod files;
-mod filter;
-mod gather;
-mod ipc;
-mod json;
-mod lookup;
-mod loose;
-mod matrix;
-mod mixed;
 mod open;
-mod ops;
-mod packed;
-mod parquet;
-mod reading;
-mod recycle;
+mod shard;
 mod source;
-mod sqlite;
-mod stats;
 
 #[cfg(test)]
 mod tests;
 
-pub use open::{KINDS, info, kind_of, open};
-pub use source::TableSource;
-pub use stats::column_stats;
+pub use open::{ENTRIES, info, kind_of, open_table};
+pub use source::{TableSource, stats::column_stats};

@@ -19,7 +19,7 @@ fn batch(from: i64) -> RecordBatch {
 }
 
 fn open_arrow(path: &Path, args: Json) -> Result<TableSource> {
-    crate::open("arrow", &[path.display().to_string()], args.as_object().unwrap())
+    opened("arrow", &[path.display().to_string()], &args)
 }
 
 fn stream(path: &Path, count: i64, compression: Option<CompressionType>) {
@@ -115,7 +115,7 @@ fn avro_blocks_are_walked_and_checked() {
         bytes.extend([zigzag(block.len() as i64), zigzag(rows.len() as i64), rows, sync.to_vec()].concat());
     }
     fs::write(&path, &bytes).unwrap();
-    let open = |args: Json| crate::open("avro", &[path.display().to_string()], args.as_object().unwrap());
+    let open = |args: Json| opened("avro", &[path.display().to_string()], &args);
     let source = open(json!({})).unwrap();
     assert_eq!(source.block_rows(), [2, 1]);
     assert_eq!(all(&source, "x"), ["1", "-2", "300"]);

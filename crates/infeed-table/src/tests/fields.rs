@@ -190,7 +190,7 @@ fn files_must_agree() {
     let d = parquet(&at("d.parquet"), vec![("y", texts())], 10);
     let open = |paths: &[&String], args: Json| {
         let paths: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
-        crate::open("parquet", &paths, args.as_object().unwrap())
+        opened("parquet", &paths, &args)
     };
     // Another order of the columns is no difference.
     let source = open(&[&a, &b], json!({})).unwrap();

@@ -133,6 +133,7 @@ fn statistics_of_columns() {
     let none = serde_json::Map::new();
     let name = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
     let got = crate::column_stats(
+        &disk(),
         "parquet",
         std::slice::from_ref(&path),
         &none,
@@ -148,6 +149,7 @@ fn statistics_of_columns() {
     assert_eq!(got["y"]["values"], json!([1, 2, 3, 4]));
     let ops = json!({"b": [{"op": "clip", "min": 0}]});
     let got =
-        crate::column_stats("parquet", &[path], &none, &name(&["b"]), &[], ops.as_object().unwrap()).unwrap();
+        crate::column_stats(&disk(), "parquet", &[path], &none, &name(&["b"]), &[], ops.as_object().unwrap())
+            .unwrap();
     assert_eq!(got["b"]["min"], 0.0);
 }

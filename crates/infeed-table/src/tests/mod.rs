@@ -3,14 +3,16 @@
 mod arrow;
 mod bad;
 mod cache;
+mod disk;
 mod fields;
 mod filter;
 mod matrix;
+mod stores;
 
 use crate::TableSource;
 use ::parquet::{arrow::ArrowWriter, file::properties::WriterProperties};
 use arrow_array::{ArrayRef, RecordBatch};
-use infeed_core::{Record, Result, Source, Value};
+use infeed_core::{Record, Result, Source, Store, Value};
 use serde_json::Value as Json;
 use std::{fs::File, path::Path, sync::Arc};
 
@@ -27,7 +29,16 @@ pub(super) fn parquet(path: &Path, columns: Vec<(&str, ArrayRef)>, group: usize)
 }
 
 pub(super) fn open(path: &str, args: Json) -> Result<TableSource> {
-    crate::open("parquet", &[path.to_owned()], args.as_object().unwrap())
+    opened("parquet", &[path.to_owned()], &args)
+}
+
+/// Files of this machine as a table.
+pub(super) fn opened(format: &str, paths: &[String], args: &Json) -> Result<TableSource> {
+    crate::open_table(&disk(), format, paths, args.as_object().unwrap())
+}
+
+pub(super) fn disk() -> Arc<dyn Store> {
+    Arc::new(disk::Disk::default())
 }
 
 pub(super) fn names(fields: &[&str]) -> Vec<Arc<str>> {

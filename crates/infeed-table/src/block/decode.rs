@@ -1,0 +1,245 @@
+//! A block of a shard, read and turned into rows.
+
+use crate::{
+    block::{
+        Cells, Decoded, FieldSet, MadeOf,
+        memory::{Spares, Strip, pack},
+        recycle,
+    },
+    field::{
+        ColumnForm, ColumnPlace, Field,
+        loose::Filling,
+        numbers::{self, Fault, Lane},
+        ops::Op,
+        plain,
+    },
+    open::args::Nulls,
+    shard::{self, BadRow, Blocks},
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, cast::AsArray, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use infeed_core::{Dtype, Error, Result};
+
+/// Where a shard has its columns, and which of its rows count.
+pub(crate) struct BlockRef<'a> {
+    pub(crate) shard: &'a dyn Blocks,
+    pub(crate) block: usize,
+    pub(crate) places: &'a [ColumnPlace],
+    /// Rows of the block that are kept, ascending; all of them without a list.
+    pub(crate) kept: Option<&'a [u32]>,
+}
+
+impl BlockRef<'_> {
+    /// These fields of the table, as Arrow columns of the rows that count. All of them must make sense.
+    pub(crate) fn columns(&self, fields: &[usize]) -> Result<Vec<ArrayRef>> {
+        let (arrays, bad) = self.sound_columns(fields)?;
+        match bad.into_iter().next() {
+            None => Ok(arrays),
+            Some((_, what)) => Err(Error::Format { shard: self.shard.name().to_owned(), offset: 0, what }),
+        }
+    }
+
+    /// The same, with the rows that make no sense.
+    pub(crate) fn sound_columns(&self, fields: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
+        let mut roots: Vec<usize> = fields.iter().map(|field| self.places[*field].root).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let (mut arrays, mut bad) = shard::read(self.shard, self.block, &roots)?;
+        if let Some(kept) = self.kept {
+            bad.retain_mut(|(row, _)| match kept.binary_search(row) {
+                Ok(at) => {
+                    *row = at as u32;
+                    true
+                }
+                Err(_) => false,
+            });
+            let mut mask = vec![false; self.shard.block_rows()[self.block] as usize];
+            kept.iter().for_each(|row| mask[*row as usize] = true);
+            let mask = BooleanArray::from(mask);
+            for array in &mut arrays {
+                *array = arrow_select::filter::filter(array, &mask)
+                    .map_err(|e| Error::sample(format!("rows cannot be chosen: {e}")))?;
+            }
+        }
+        let column = |field: &usize| {
+            let place = &self.places[*field];
+            inside(&arrays[roots.partition_point(|root| *root < place.root)], &place.path)
+        };
+        Ok((fields.iter().map(column).collect::<Result<_>>()?, bad))
+    }
+}
+
+/// The column at the end of a way through structs, null where a struct is.
+fn inside(array: &ArrayRef, path: &[usize]) -> Result<ArrayRef> {
+    let Some((first, rest)) = path.split_first() else { return Ok(array.clone()) };
+    let parent = array
+        .as_struct_opt()
+        .ok_or_else(|| Error::sample("a column is no struct in this block, as the schema says"))?;
+    let child = parent.column(*first);
+    let child = match parent.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => child.clone(),
+        Some(nulls) => {
+            let nulls = NullBuffer::union(Some(nulls), child.logical_nulls().as_ref());
+            let data = child.to_data().into_builder().nulls(nulls).build();
+            make_array(data.map_err(|e| Error::sample(format!("a struct makes no sense: {e}")))?)
+        }
+    };
+    inside(&child, rest)
+}
+
+/// Dictionaries and runs as the values that they stand for.
+pub(crate) fn unpacked(array: ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => {
+            let values = values.as_ref().clone();
+            unpacked(arrow_cast::cast(&array, &values).map_err(|e| Error::sample(e.to_string()))?)
+        }
+        DataType::RunEndEncoded(_, values) => {
+            let values = values.data_type().clone();
+            unpacked(arrow_cast::cast(&array, &values).map_err(|e| Error::sample(e.to_string()))?)
+        }
+        _ => Ok(array),
+    }
+}
+
+/// Reads a block and turns it into rows.
+pub(crate) fn decode(
+    part: &BlockRef<'_>,
+    fields: &[Field],
+    set: &FieldSet,
+    nulls: Nulls,
+    spares: &Spares,
+) -> Result<Decoded> {
+    let mut wanted: Vec<usize> = vec![];
+    for made in &set.made {
+        match &**made {
+            MadeOf::Column { field, .. } => wanted.push(*field),
+            MadeOf::Matrix { columns, .. } => wanted.extend(columns.iter().map(|(field, _)| *field)),
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    let (arrays, bad) = part.sound_columns(&wanted)?;
+    let made = rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| match e {
+        Error::Sample { at, what } => {
+            let what = format!("{} {} of `{}`: {what}", part.shard.noun(), part.block, part.shard.name());
+            Error::Sample { at, what }
+        }
+        other => other,
+    })?;
+    Ok(Decoded { bad, ..made })
+}
+
+/// Puts the columns into rows.
+fn rows(
+    part: &BlockRef<'_>,
+    fields: &[Field],
+    set: &FieldSet,
+    nulls: Nulls,
+    (wanted, arrays): (&[usize], Vec<ArrayRef>),
+    spares: &Spares,
+) -> Result<Decoded> {
+    let array = |field: usize| arrays[wanted.partition_point(|other| *other < field)].clone();
+    let all = part.shard.block_rows()[part.block] as usize;
+    let rows = part.kept.map_or(all, <[u32]>::len);
+
+    let mut stride = 0;
+    let mut lanes: Vec<(usize, usize, Lane)> = vec![];
+    let mut cells = vec![];
+    let mut loose = 0;
+    for made in &set.made {
+        let offset = stride;
+        match &**made {
+            MadeOf::Matrix { dtype, columns } => {
+                let mut faults = vec![];
+                for (number, (field, ops)) in columns.iter().enumerate() {
+                    let column = unpacked(array(*field))?;
+                    let mut lane = numbers::lane(&column, ops, *dtype, nulls)
+                        .map_err(|e| Error::sample(format!("column `{}`: {e}", fields[*field].name)))?;
+                    faults.extend(lane.faults.drain(..).map(|(row, why)| (row, number as u32, why)));
+                    lanes.push((stride, dtype.size(), lane));
+                    stride += dtype.size();
+                }
+                faults.sort_by_key(|fault| fault.0);
+                faults.dedup_by_key(|fault| fault.0);
+                cells.push(Cells::Packed { offset, width: stride - offset, faults });
+            }
+            MadeOf::Column { field: at, fill } => {
+                let field = &fields[*at];
+                let column = unpacked(checked(array(*at), field)?)?;
+                let (dtype, count) = match field.how {
+                    ColumnForm::Number(dtype) => (dtype, 1),
+                    ColumnForm::Fixed(dtype, count) => (dtype, count),
+                    _ => {
+                        loose += column.get_array_memory_size();
+                        cells.push(Cells::Loose(column));
+                        continue;
+                    }
+                };
+                let (mut lane, mut faults) = numbers(&column, dtype, fill.as_ref(), nulls)?;
+                faults.extend(lane.faults.drain(..).map(|(at, why)| (at / count.max(1) as u32, 0, why)));
+                faults.sort_by_key(|fault| fault.0);
+                faults.dedup_by_key(|fault| fault.0);
+                let width = dtype.size() * count;
+                lanes.push((offset, width, lane));
+                stride += width;
+                cells.push(Cells::Packed { offset, width, faults });
+            }
+        }
+    }
+    let size = rows.checked_mul(stride).ok_or_else(|| Error::sample("its rows do not fit memory"))?;
+    let mut memory = spares.take(size).map_err(|e| Error::io("take memory for", part.shard.name(), e))?;
+    let strips: Vec<Strip<'_>> = lanes
+        .iter()
+        .map(|(offset, width, lane)| Strip { offset: *offset, width: *width, data: &lane.data })
+        .collect();
+    if strips.iter().any(|strip| strip.data.len() < rows * strip.width) {
+        return Err(Error::Internal { what: "a column has too few values for its rows".to_owned() });
+    }
+    pack(&strips, stride, memory.bytes_mut());
+    drop(strips);
+    drop(arrays);
+    lanes.into_iter().for_each(|(_, _, lane)| recycle::give(lane.data));
+    Ok(Decoded { stride, memory, cells, bad: vec![], bytes: (size + loose) as u64 })
+}
+
+/// Checks that a column is what the field says.
+fn checked(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
+    if plain(array.data_type()) != field.plain {
+        return Err(Error::sample(format!(
+            "column `{}` is {} and should be {}",
+            field.name,
+            array.data_type(),
+            field.plain
+        )));
+    }
+    Ok(array)
+}
+
+/// Rows that are null as a whole, with what is wrong.
+type RowFaults = Vec<(u32, u32, Fault)>;
+
+/// Numbers of a column: one a row, or `count` of them in fixed-size lists.
+fn numbers(
+    column: &ArrayRef,
+    dtype: Dtype,
+    fill: Option<&Filling>,
+    nulls: Nulls,
+) -> Result<(Lane, RowFaults)> {
+    let ops: Vec<Op> = match fill {
+        Some(Filling::Number(value)) => vec![Op::Fill(*value)],
+        _ => vec![],
+    };
+    let mut faults = vec![];
+    let mut flat = column.clone();
+    while let Some(list) = flat.clone().as_fixed_size_list_opt() {
+        let per_row = list.len().checked_div(column.len()).unwrap_or(1).max(1);
+        // A list that is not there has no numbers, whatever stands in its place.
+        let missing = (0..list.len()).filter(|at| list.is_null(*at));
+        faults.extend(missing.map(|at| ((at / per_row) as u32, 0, Fault::Null)));
+        let len = list.value_length() as usize * list.len();
+        flat = list.values().slice(list.value_offset_at(0), len);
+    }
+    Ok((numbers::lane(&unpacked(flat)?, &ops, dtype, nulls)?, faults))
+}

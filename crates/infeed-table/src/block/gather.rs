@@ -1,0 +1,179 @@
+//! BlockRows of decoded blocks into batches.
+//!
+//! The rows of a shuffled batch lie anywhere in blocks that are far larger than a cache, so each row is a miss or two. With a
+//! field per column a row goes to many arrays, and fetching it anew for each of them costs three times as much as fetching it
+//! once. So rows are taken some at a time: copied whole into a tile that stays in the first cache, and from there field by
+//! field to their arrays.
+
+use crate::{
+    block::{Cells, Decoded, FieldSet, fault},
+    source::TableSource,
+};
+use infeed_core::{Error, Result};
+use std::sync::Arc;
+
+/// Bytes of a tile: half of the smallest first cache there is, so that what is written has room beside it.
+const TILE: usize = 16 << 10;
+
+/// Cells of at least this many bytes go to their array without the detour: copying them is what costs, not finding them.
+const WIDE: usize = 64;
+
+/// Where the cells of a field lie in a row, and how many bytes each has.
+#[derive(Debug, Clone, Copy)]
+struct CellPlace {
+    offset: usize,
+    width: usize,
+}
+
+impl TableSource {
+    /// Copies the cells of all fields of the set, each field to its part of `out`.
+    pub(crate) fn gather(
+        &self,
+        decoded: &[Arc<Decoded>],
+        places: &[(u32, u32)],
+        set: &FieldSet,
+        out: &mut [&mut [u8]],
+    ) -> Result<()> {
+        let Some(first) = decoded.first() else { return Ok(()) };
+        let mut cells = Vec::with_capacity(out.len());
+        for (at, out) in out.iter().enumerate() {
+            let cell = self.cell(decoded, places, set, at)?;
+            if out.len() != places.len() * cell.width {
+                let (name, width) = (&set.names[at], cell.width);
+                let what =
+                    format!("field `{name}`: {} rows of {width} bytes for {}", places.len(), out.len());
+                return Err(Error::Internal { what });
+            }
+            cells.push(cell);
+        }
+        let rows =
+            BlockRows { blocks: decoded.iter().map(|b| b.memory.bytes()).collect(), stride: first.stride };
+        let mut narrow = 0;
+        for (cell, out) in cells.iter().zip(out.iter_mut()) {
+            if cell.width >= WIDE {
+                rows.straight(places, *cell, out);
+            } else if cell.width > 0 {
+                narrow += 1;
+            }
+        }
+        match narrow {
+            0 => {}
+            // One array more is filled as fast without a tile.
+            1 => {
+                for (cell, out) in cells.iter().zip(out).filter(|(s, _)| (1..WIDE).contains(&s.width)) {
+                    rows.straight(places, *cell, out);
+                }
+            }
+            _ => rows.tiled(places, &cells, out),
+        }
+        Ok(())
+    }
+
+    /// Where a field lies in the rows of all blocks. An error when a row that is wanted has no number there.
+    fn cell(
+        &self,
+        decoded: &[Arc<Decoded>],
+        places: &[(u32, u32)],
+        set: &FieldSet,
+        at: usize,
+    ) -> Result<CellPlace> {
+        let name = &set.names[at];
+        let mut found: Option<CellPlace> = None;
+        let mut faulty = false;
+        for block in decoded {
+            let Cells::Packed { offset, width, faults } = &block.cells[at] else {
+                return Err(Error::Internal { what: format!("field `{name}` does not lie in rows") });
+            };
+            faulty |= !faults.is_empty();
+            let own = found.get_or_insert(CellPlace { offset: *offset, width: *width });
+            if (own.offset, own.width) != (*offset, *width) {
+                return Err(Error::Internal {
+                    what: format!("field `{name}` lies elsewhere in some blocks"),
+                });
+            }
+        }
+        if faulty {
+            for (slot, row) in places {
+                if let Cells::Packed { faults, .. } = &decoded[*slot as usize].cells[at]
+                    && let Some((column, why)) = fault(faults, *row as usize)
+                {
+                    let place = self.spec.require(name, "read")?;
+                    let dtype = self.spec.fields[place].1.dtype;
+                    return Err(self.blame(&set.made[at], column, why, dtype).in_field(name));
+                }
+            }
+        }
+        Ok(found.unwrap_or(CellPlace { offset: 0, width: 0 }))
+    }
+}
+
+/// The rows of some blocks.
+struct BlockRows<'a> {
+    blocks: Vec<&'a [u8]>,
+    /// Bytes of a row: the same in all blocks of a set of fields.
+    stride: usize,
+}
+
+impl BlockRows<'_> {
+    #[inline]
+    fn row(&self, (slot, row): (u32, u32)) -> &[u8] {
+        &self.blocks[slot as usize][row as usize * self.stride..][..self.stride]
+    }
+
+    /// One field, row by row.
+    fn straight(&self, places: &[(u32, u32)], CellPlace { offset, width }: CellPlace, out: &mut [u8]) {
+        match width {
+            4 => self.straight_of::<4>(places, offset, out),
+            8 => self.straight_of::<8>(places, offset, out),
+            _ => {
+                for (place, cell) in places.iter().zip(out.chunks_exact_mut(width)) {
+                    cell.copy_from_slice(&self.row(*place)[offset..][..width]);
+                }
+            }
+        }
+    }
+
+    /// Cells of one number: the compiler turns the copy into a load and a store.
+    fn straight_of<const N: usize>(&self, places: &[(u32, u32)], offset: usize, out: &mut [u8]) {
+        for (place, cell) in places.iter().zip(out.chunks_exact_mut(N)) {
+            cell.copy_from_slice(&self.row(*place)[offset..][..N]);
+        }
+    }
+
+    /// All narrow fields, by tiles of whole rows.
+    fn tiled(&self, places: &[(u32, u32)], cells: &[CellPlace], out: &mut [&mut [u8]]) {
+        let stride = self.stride;
+        let most = (TILE / stride).clamp(16, 256);
+        let mut tile = vec![0; most.min(places.len()) * stride];
+        for (number, places) in places.chunks(most).enumerate() {
+            for (place, row) in places.iter().zip(tile.chunks_exact_mut(stride)) {
+                row.copy_from_slice(self.row(*place));
+            }
+            let rows = &tile[..places.len() * stride];
+            for (cell, out) in cells.iter().zip(out.iter_mut()) {
+                let CellPlace { offset, width } = *cell;
+                let cells = &mut out[number * most * width..][..places.len() * width];
+                match width {
+                    1 => spread::<1>(rows, stride, offset, cells),
+                    2 => spread::<2>(rows, stride, offset, cells),
+                    4 => spread::<4>(rows, stride, offset, cells),
+                    8 => spread::<8>(rows, stride, offset, cells),
+                    0 => {}
+                    WIDE.. => {}
+                    _ => {
+                        for (row, cell) in rows.chunks_exact(stride).zip(cells.chunks_exact_mut(width)) {
+                            cell.copy_from_slice(&row[offset..][..width]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The cells of one field out of a tile.
+fn spread<const N: usize>(rows: &[u8], stride: usize, offset: usize, out: &mut [u8]) {
+    for (row, cell) in rows.chunks_exact(stride).zip(out.chunks_exact_mut(N)) {
+        cell.copy_from_slice(&row[offset..][..N]);
+    }
+}

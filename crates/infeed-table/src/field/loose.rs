@@ -1,0 +1,125 @@
+//! Values of fields whose size differs from row to row.
+
+use crate::{
+    field::{ColumnForm, Field, json, numbers::lane},
+    open::{args::Nulls, files::join},
+};
+use arrow_array::{Array, ArrayRef, cast::AsArray};
+use arrow_buffer::Buffer;
+use arrow_schema::DataType;
+use infeed_core::{Bytes, Dtype, Error, Result, Store, StoreExt, Tensor, Value};
+
+/// What stands in for a null.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Filling {
+    Number(f64),
+    Text(String),
+}
+
+/// A part of a column's memory, lent without a copy.
+struct Lent(Buffer);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Below this many bytes a copy is cheaper than keeping the block's memory alive.
+const COPY: usize = 512;
+
+/// The value of one row. `beside` is the shard that it lies in, and its store.
+pub(crate) fn value(
+    array: &ArrayRef,
+    row: usize,
+    field: &Field,
+    beside: (&dyn Store, &str),
+) -> Result<Value> {
+    if array.is_null(row) {
+        return Ok(Value::Missing);
+    }
+    Ok(match field.how {
+        ColumnForm::Text => Value::Text(text(array, row)?.to_owned()),
+        ColumnForm::Bytes => Value::Bytes(bytes(array, row)?),
+        ColumnForm::List(dtype) => Value::Tensor(list(array, row, dtype)?),
+        ColumnForm::Json => Value::Json(json::cell(array, row)?),
+        ColumnForm::File => file(array, row, beside)?,
+        ColumnForm::Number(_) | ColumnForm::Fixed(..) => {
+            return Err(Error::Internal { what: "numbers lie in rows".to_owned() });
+        }
+    })
+}
+
+/// Text of any of Arrow's kinds.
+pub(crate) fn text(array: &dyn Array, row: usize) -> Result<&str> {
+    Ok(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value(row),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row),
+        DataType::Utf8View => array.as_string_view().value(row),
+        other => return Err(Error::sample(format!("{other} is not text"))),
+    })
+}
+
+/// The bytes of a cell, shared with the block where they are many.
+fn bytes(array: &ArrayRef, row: usize) -> Result<Bytes> {
+    let lent = |all: &Buffer, start: usize, len: usize| {
+        if len < COPY {
+            return Bytes::copy_from_slice(&all[start..start + len]);
+        }
+        Bytes::from_owner(Lent(all.slice_with_length(start, len)))
+    };
+    Ok(match array.data_type() {
+        DataType::Binary => {
+            let array = array.as_binary::<i32>();
+            let (start, end) = (array.value_offsets()[row], array.value_offsets()[row + 1]);
+            lent(array.values(), start as usize, (end - start) as usize)
+        }
+        DataType::LargeBinary => {
+            let array = array.as_binary::<i64>();
+            let (start, end) = (array.value_offsets()[row], array.value_offsets()[row + 1]);
+            lent(array.values(), start as usize, (end - start) as usize)
+        }
+        DataType::BinaryView => Bytes::copy_from_slice(array.as_binary_view().value(row)),
+        DataType::FixedSizeBinary(_) => Bytes::copy_from_slice(array.as_fixed_size_binary().value(row)),
+        other => return Err(Error::sample(format!("{other} is not binary"))),
+    })
+}
+
+/// The items of a list.
+pub(crate) fn items(array: &dyn Array, row: usize) -> Result<ArrayRef> {
+    Ok(match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().value(row),
+        DataType::LargeList(_) => array.as_list::<i64>().value(row),
+        DataType::ListView(_) => array.as_list_view::<i32>().value(row),
+        DataType::LargeListView(_) => array.as_list_view::<i64>().value(row),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().value(row),
+        other => return Err(Error::sample(format!("{other} is not a list"))),
+    })
+}
+
+fn list(array: &ArrayRef, row: usize, dtype: Dtype) -> Result<Tensor> {
+    let items = items(array, row)?;
+    let numbers = lane(&items, &[], dtype, Nulls::Auto)?;
+    if let Some((at, why)) = numbers.faults.first() {
+        return Err(Error::sample(format!("item {at} of the list: {}", why.words("the list", dtype))));
+    }
+    let data = &numbers.data[..items.len() * dtype.size()];
+    Tensor::new(dtype, vec![items.len()], Bytes::copy_from_slice(data))
+}
+
+/// Bytes, or the file that the path names: beside the shard, or else as it is written.
+fn file(array: &ArrayRef, row: usize, (store, shard): (&dyn Store, &str)) -> Result<Value> {
+    let parts = array.as_struct();
+    let part = |name: &str| parts.column_by_name(name).filter(|part| part.is_valid(row));
+    if let Some(held) = part("bytes") {
+        return Ok(Value::Bytes(bytes(held, row)?));
+    }
+    let Some(path) = part("path") else { return Ok(Value::Missing) };
+    let path = text(path, row)?;
+    let folder = shard.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let found = match store.stat_one(&join(folder, path)) {
+        Err(Error::NotFound { .. }) => store.stat_one(path)?,
+        beside => beside?,
+    };
+    Ok(Value::Bytes(store.read_all(&found)?))
+}

@@ -1,0 +1,169 @@
+//! From paths and arguments to a source, and the table of formats.
+
+pub(crate) mod args;
+mod fields;
+pub(crate) mod files;
+pub(crate) mod hugging_face;
+pub(crate) mod params;
+
+use crate::{
+    shard::{Blocks, avro, bytes::ShardBytes, csv, ipc, parquet, sqlite},
+    source::TableSource,
+};
+use args::TableArgs;
+use infeed_core::{
+    Error, FileLook, FolderLook, FormatEntry, Found, Guess, OpenRequest, Opened, Result, Shard, Source,
+    Store, StoreExt, Sure, parallel, registry,
+};
+use serde_json::{Map, Value as Json, json};
+use std::{cmp::Reverse, sync::Arc};
+
+/// A format of tables: its entry, and how its shards are opened.
+pub(crate) struct TableFormat {
+    pub(crate) entry: FormatEntry,
+    pub(crate) shards: fn(&ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>>,
+    /// Whether folders may be data sets of Hugging Face.
+    pub(crate) data_sets: bool,
+}
+
+const FORMATS: [&TableFormat; 5] =
+    [&parquet::FORMAT, &ipc::FORMAT, &avro::FORMAT, &sqlite::FORMAT, &csv::FORMAT];
+
+/// The table of formats.
+pub const ENTRIES: &[&FormatEntry] = &[
+    &parquet::FORMAT.entry,
+    &ipc::FORMAT.entry,
+    &avro::FORMAT.entry,
+    &sqlite::FORMAT.entry,
+    &csv::FORMAT.entry,
+];
+
+/// The files that are to be opened as shards of one format.
+pub(crate) struct ShardFiles<'a> {
+    pub(crate) entry: &'a FormatEntry,
+    pub(crate) store: &'a Arc<dyn Store>,
+    pub(crate) shards: &'a [Shard],
+    pub(crate) args: &'a TableArgs,
+    /// How many of them may be opened at once.
+    pub(crate) threads: usize,
+}
+
+impl ShardFiles<'_> {
+    /// Goes through the bytes of all of them, results in order.
+    pub(crate) fn map<T: Send + Sync>(
+        &self,
+        work: impl Fn(usize, ShardBytes) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        parallel::map(self.shards.len(), self.threads, |at| {
+            work(at, ShardBytes::open(self.store, &self.shards[at], self.args.reading)?)
+        })
+    }
+
+    /// Opens each of them for itself.
+    pub(crate) fn each(
+        &self,
+        open: impl Fn(ShardBytes) -> Result<Arc<dyn Blocks>> + Sync,
+    ) -> Result<Vec<Arc<dyn Blocks>>> {
+        self.map(|_, bytes| open(bytes))
+    }
+}
+
+/// Opens files of the format of the request.
+pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Opened> {
+    let format = format(request.entry.name)?;
+    let source = table(format, request)?;
+    Ok(Opened::Rows(Arc::new(source)))
+}
+
+/// Opens files of one format, an entry of [`ENTRIES`]. Reads footers and headers, of comma-separated values everything once to
+/// find their rows; with `where` also the columns that it names.
+pub fn open_table(
+    store: &Arc<dyn Store>,
+    name: &str,
+    paths: &[String],
+    given: &Map<String, Json>,
+) -> Result<TableSource> {
+    let format = format(name)?;
+    let request =
+        OpenRequest { entry: &format.entry, store, paths, listed: None, given, threads: parallel::cpus() };
+    table(format, &request)
+}
+
+fn table(format: &TableFormat, request: &OpenRequest<'_>) -> Result<TableSource> {
+    let OpenRequest { store, paths, listed, threads, .. } = *request;
+    let args = TableArgs::parse(&request.args()?)?;
+    let shards = files::expand(format, &**store, paths, listed, args.split.as_deref())?;
+    let files = ShardFiles { entry: &format.entry, store, shards: &shards, args: &args, threads };
+    let shards = (format.shards)(&files)?;
+    let columns = fields::columns(&shards, &args)?;
+    let fields = fields::fields(&columns, &args)?;
+    TableSource::new((format.entry.name, store), shards, columns, fields, &args)
+}
+
+/// The format of a file or folder, by its first bytes and its name.
+pub fn kind_of(store: &Arc<dyn Store>, path: &str) -> Result<&'static str> {
+    let found = store.find(path)?.into_iter().next();
+    let guesses: Vec<(&FormatEntry, Guess)> = match &found {
+        Some(Found::File(name)) => {
+            let shard = store.stat_one(name)?;
+            let head = store.read_one(&shard, 0..shard.size.min(HEAD))?;
+            let look = FileLook { name, head: &head, size: shard.size, alone: true };
+            ENTRIES.iter().filter_map(|entry| Some((*entry, entry.look(&look)?))).collect()
+        }
+        Some(Found::Folder(folder)) => of_folder(&**store, folder)?,
+        None => vec![],
+    };
+    // The surest, with the most files; of equals the first in the table.
+    let best = guesses.into_iter().min_by_key(|(_, guess)| Reverse((guess.sure, guess.count)));
+    best.map(|(entry, _)| entry.name).ok_or_else(|| {
+        Error::argument(format!("`{path}` is no table that is known ({}): give format=", names().join(", ")))
+    })
+}
+
+/// Bytes of a file that are looked at.
+const HEAD: u64 = 4096;
+
+fn of_folder(store: &dyn Store, folder: &str) -> Result<Vec<(&'static FormatEntry, Guess)>> {
+    let below = store.names(folder)?;
+    let mut out = vec![];
+    for entry in ENTRIES {
+        // Notes that programs leave in folders are no data; those of data sets have other names.
+        let own = |name: &&str| !entry.has_ending(name) || files::belongs(entry, folder, name);
+        let files: Vec<&str> = below.iter().map(String::as_str).filter(own).collect();
+        let count = files.iter().filter(|name| entry.has_ending(name)).count();
+        let guess = match entry.recognise_folder {
+            Some(recognise) => recognise(&FolderLook { folder, files: &files, store })?,
+            None => (count > 0).then_some(Guess { sure: Sure::Name, count, saw: None }),
+        };
+        out.extend(guess.map(|guess| (*entry, guess)));
+    }
+    Ok(out)
+}
+
+/// What a table has, as JSON: rows, blocks, and of every field its name, type and whether it is one number.
+pub fn info(store: &Arc<dyn Store>, name: &str, paths: &[String], given: &Map<String, Json>) -> Result<Json> {
+    let source = open_table(store, name, paths, given)?;
+    let fields: Vec<Json> = source
+        .spec()
+        .fields
+        .iter()
+        .map(|(name, spec)| {
+            let number = spec.shape.is_empty() && spec.fixed_bytes().is_some();
+            json!({"name": &**name, "spec": spec.to_string(), "dtype": spec.dtype.name(), "number": number})
+        })
+        .collect();
+    Ok(json!({"rows": source.rows(), "blocks": source.block_rows().len(), "fields": fields}))
+}
+
+fn names() -> Vec<&'static str> {
+    ENTRIES.iter().map(|entry| entry.name).collect()
+}
+
+fn format(name: &str) -> Result<&'static TableFormat> {
+    FORMATS.into_iter().find(|format| format.entry.name == name).ok_or_else(|| {
+        let names = names();
+        let near =
+            registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+        Error::argument(format!("there is no table format `{name}`{near} (there are: {})", names.join(", ")))
+    })
+}

@@ -1,0 +1,82 @@
+//! The bytes of one shard by range, whatever store it lies in.
+
+use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
+use std::{ops::Range, sync::Arc};
+
+/// How shards are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Mapped where the store can: no copy between page cache and decoder. A file must not shrink while it is mapped.
+    Mapped,
+    /// By ranges, whatever the store can.
+    Ranges,
+}
+
+/// One shard.
+#[derive(Debug)]
+pub(crate) struct ShardBytes {
+    pub(crate) name: Arc<str>,
+    pub(crate) len: u64,
+    store: Arc<dyn Store>,
+    shard: Shard,
+    map: Option<Bytes>,
+}
+
+impl ShardBytes {
+    pub(crate) fn open(store: &Arc<dyn Store>, shard: &Shard, how: Reading) -> Result<Self> {
+        let map = match how {
+            // There is nothing to map of an empty one.
+            Reading::Mapped if shard.size > 0 => store.map(shard)?,
+            _ => None,
+        };
+        Ok(ShardBytes {
+            name: Arc::clone(&shard.name),
+            len: shard.size,
+            store: Arc::clone(store),
+            shard: shard.clone(),
+            map,
+        })
+    }
+
+    /// Bytes from `start` on. An error when the shard ends before them.
+    pub(crate) fn get(&self, start: u64, len: u64) -> Result<Bytes> {
+        let range = self.inside(start, len)?;
+        match &self.map {
+            Some(map) => self.mapped(map, &range),
+            None => self.store.read_one(&self.shard, range),
+        }
+    }
+
+    /// Several ranges, each with its start and length, in one request to the store.
+    pub(crate) fn get_all(&self, wanted: &[(u64, u64)]) -> Result<Vec<Bytes>> {
+        let ranges: Vec<Range<u64>> =
+            wanted.iter().map(|(start, len)| self.inside(*start, *len)).collect::<Result<_>>()?;
+        let Some(map) = &self.map else { return self.store.read(&self.shard, &ranges) };
+        // A mapping is otherwise read page by page as it is touched, which is slow on every disk.
+        self.store.will_read(&self.shard, &ranges);
+        ranges.iter().map(|range| self.mapped(map, range)).collect()
+    }
+
+    fn inside(&self, start: u64, len: u64) -> Result<Range<u64>> {
+        match start.checked_add(len).filter(|end| *end <= self.len) {
+            Some(end) => Ok(start..end),
+            None => Err(self.damaged(
+                start,
+                format!("{len} bytes should be here and the file has {} in all: it was cut off", self.len),
+            )),
+        }
+    }
+
+    fn mapped(&self, map: &Bytes, range: &Range<u64>) -> Result<Bytes> {
+        if range.end > map.len() as u64 {
+            let what = format!("it had {} bytes when it was listed and has {} now", self.len, map.len());
+            return Err(self.damaged(map.len() as u64, what));
+        }
+        Ok(map.slice(range.start as usize..range.end as usize))
+    }
+
+    /// An error that names this shard.
+    pub(crate) fn damaged(&self, offset: u64, what: impl Into<String>) -> Error {
+        Error::Format { shard: self.name.to_string(), offset, what: what.into() }
+    }
+}

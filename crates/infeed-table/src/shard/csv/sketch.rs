@@ -1,0 +1,145 @@
+//! What the first rows of a file tell: what separates fields, the names of columns and their types.
+
+use super::CsvType;
+use crate::{open::args::TableArgs, shard::bytes::ShardBytes};
+use infeed_core::{Dtype, Error, Result};
+use infeed_records::{
+    Guess,
+    csv::{self, Rows, bare, cells, count, titles},
+    split::Split,
+    text::unmarked,
+};
+use std::sync::Arc;
+
+/// Bytes and rows that are looked at.
+const BYTES: u64 = 1 << 20;
+const ROWS: usize = 1000;
+
+/// How compressed files begin.
+const PACKED: [(&[u8], &str); 5] = [
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x04\x22\x4d\x18", "lz4"),
+];
+
+/// One file.
+#[derive(Debug)]
+pub(super) struct Sketch {
+    path: String,
+    pub(super) delimiter: u8,
+    pub(super) names: Vec<Arc<str>>,
+    guesses: Vec<Guess>,
+    /// Columns with an empty cell.
+    gaps: Vec<bool>,
+}
+
+impl Sketch {
+    pub(super) fn new(input: &ShardBytes, args: &TableArgs) -> Result<Self> {
+        let path = &input.name;
+        let head = input.get(0, input.len.min(BYTES))?;
+        if let Some((_, how)) = PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
+            let what = format!(
+                "it is compressed ({how}), so that its rows cannot be read in any order: unpack it, write it as Parquet, or \
+                 stream it with infeed.csv"
+            );
+            return Err(input.damaged(0, what));
+        }
+        let tabs = path.to_ascii_lowercase().ends_with(".tsv");
+        let found = || if tabs { b'\t' } else { csv::delimiter(&head) };
+        let delimiter = args.csv.delimiter.unwrap_or_else(found);
+        let mut ends = vec![];
+        let whole = head.len() as u64 == input.len;
+        let split = Rows::new(delimiter).split(&head, whole, &mut ends);
+        split.map_err(|e| input.damaged(0, super::said(e)))?;
+        let (mut start, mut line, mut rows) = (0, 1, vec![]);
+        for end in ends.iter().take(ROWS + 1) {
+            let row = &head[start..end.at];
+            line += u64::from(end.lines);
+            rows.push((line - 1, bare(if start == 0 { unmarked(row) } else { row })));
+            start = end.at;
+        }
+        let mut found = vec![];
+        let at = |line: u64, e: Error| input.damaged(0, format!("line {line}: {}", super::said(e)));
+        let head = if args.csv.titled && !rows.is_empty() { Some(rows.remove(0)) } else { None };
+        let names: Vec<Arc<str>> = match (&args.csv.names, head) {
+            (Some(names), _) => names.iter().map(|name| name.as_str().into()).collect(),
+            (None, Some((line, head))) => titles(head, delimiter).map_err(|e| at(line, e))?,
+            (None, None) => {
+                let (line, row) = rows.first().copied().unwrap_or_default();
+                cells(row, delimiter, &mut found).map_err(|e| at(line, e))?;
+                (0..found.len()).map(|n| format!("column_{n}").into()).collect()
+            }
+        };
+        let (mut guesses, mut gaps) = (vec![Guess::Unknown; names.len()], vec![false; names.len()]);
+        for (line, row) in rows {
+            let cut = cells(row, delimiter, &mut found).and_then(|()| count(found.len(), names.len()));
+            // A row that makes no sense is a bad one when it is read; of the first one everything depends.
+            match cut {
+                Err(e) if line <= 2 => return Err(at(line, e)),
+                Err(_) => continue,
+                Ok(()) => {}
+            }
+            for ((guess, gap), cell) in guesses.iter_mut().zip(&mut gaps).zip(&found) {
+                let one = csv::guess(&cell.bytes(row));
+                *gap |= one == Guess::Unknown;
+                // What is neither all numbers nor all true and false is text.
+                *guess = guess.meet(one).unwrap_or(Guess::Text);
+            }
+        }
+        Ok(Sketch { path: path.to_string(), delimiter, names, guesses, gaps })
+    }
+}
+
+/// The types of columns in all files: what the user says, or what the first rows of all have in common.
+pub(super) fn types(sketches: &[Sketch], args: &TableArgs) -> Result<Vec<(Arc<str>, CsvType)>> {
+    let mut all: Vec<(Arc<str>, Guess, bool)> = vec![];
+    for sketch in sketches {
+        for ((name, guess), gap) in sketch.names.iter().zip(&sketch.guesses).zip(&sketch.gaps) {
+            match all.iter_mut().find(|(known, ..)| known == name) {
+                None => all.push((Arc::clone(name), *guess, *gap)),
+                Some((_, known, gaps)) => {
+                    *known = known.meet(*guess).unwrap_or(Guess::Text);
+                    *gaps |= gap;
+                }
+            }
+        }
+    }
+    if let Some((lost, _)) =
+        args.csv.types.iter().find(|(name, _)| !all.iter().any(|(known, ..)| **known == **name))
+    {
+        let names: Vec<&str> = all.iter().map(|(name, ..)| &**name).collect();
+        let first = sketches.first().map_or("", |sketch| &sketch.path);
+        return Err(Error::argument(format!(
+            "types: `{first}` has no column `{lost}` (there are: {})",
+            names.join(", ")
+        )));
+    }
+    Ok(all
+        .into_iter()
+        .map(|(name, guess, gaps)| {
+            let given = args.csv.types.iter().find(|(known, _)| **known == *name).map(|(_, of)| *of);
+            let of = given.unwrap_or(match guess {
+                Guess::Bool => Some(Dtype::Bool),
+                // In a matrix of floats it does not matter, and one cell that is no whole number further down would.
+                Guess::Int if gaps || in_floats(&name, args) => Some(Dtype::F64),
+                Guess::Int => Some(Dtype::I64),
+                // A column without a value so far is most useful as one of NaN.
+                Guess::Float | Guess::Unknown => Some(Dtype::F64),
+                _ => None,
+            });
+            (name, of)
+        })
+        .collect())
+}
+
+/// Whether a column goes into a matrix of floats as a number.
+fn in_floats(name: &str, args: &TableArgs) -> bool {
+    args.matrices.iter().any(|matrix| {
+        let numbered = matrix.ops.get(name).or_else(|| matrix.ops.get("*")).is_some_and(|ops| {
+            ops.as_array().is_some_and(|ops| ops.iter().any(|op| op["op"] == "categories"))
+        });
+        matrix.dtype.is_float() && !numbered && matrix.columns.iter().any(|column| column == name)
+    })
+}

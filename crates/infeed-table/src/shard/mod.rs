@@ -1,0 +1,92 @@
+//! One shard as blocks of rows: a folder per format, with the format's entry beside the code that reads it.
+
+pub(crate) mod avro;
+pub(crate) mod bytes;
+pub(crate) mod csv;
+pub(crate) mod ipc;
+pub(crate) mod parquet;
+pub(crate) mod sqlite;
+
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
+use infeed_core::{Error, Result};
+use infeed_order::filter::Range;
+use std::{
+    fmt::Debug,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// A shard whose rows are read in blocks.
+pub(crate) trait Blocks: Debug + Send + Sync {
+    /// The shard's name.
+    fn name(&self) -> &str;
+
+    /// Its columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Rows of each block.
+    fn block_rows(&self) -> &[u64];
+
+    /// What a block is called, for messages.
+    fn noun(&self) -> &'static str;
+
+    /// Top-level columns of a block, in the order of `columns`, each with all rows of the block.
+    fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>>;
+
+    /// The same where single rows may make no sense: they are named, ascending, and their values mean nothing.
+    fn read_sound(&self, block: usize, columns: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
+        Ok((self.read(block, columns)?, vec![]))
+    }
+
+    /// What is known of a top-level column of a block without reading it.
+    fn range(&self, _block: usize, _column: usize) -> Option<Range> {
+        None
+    }
+
+    /// About how many bytes all rows of a top-level column take.
+    fn column_bytes(&self, column: usize) -> u64;
+}
+
+/// A row of a block, and what is wrong with it.
+pub(crate) type BadRow = (u32, String);
+
+/// [`Blocks::read_sound`], with every way to fail turned into an error that names the block. Decoders of formats are large, and
+/// some of them panic when bytes are not what they should be.
+pub(crate) fn read(
+    shard: &dyn Blocks,
+    block: usize,
+    columns: &[usize],
+) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
+    let place = || format!("{} {block} of `{}`", shard.noun(), shard.name());
+    let read = catch_unwind(AssertUnwindSafe(|| shard.read_sound(block, columns)));
+    let (arrays, bad) = match read {
+        Ok(Ok(found)) => found,
+        Ok(Err(Error::Sample { what, .. })) => {
+            return Err(Error::sample(format!("{}: {what}", place())));
+        }
+        Ok(Err(other)) => return Err(other),
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no reason given");
+            return Err(Error::sample(format!(
+                "{} is damaged ({what}); write the file again or leave it out",
+                place()
+            )));
+        }
+    };
+    let rows = shard.block_rows()[block];
+    for (array, column) in arrays.iter().zip(columns) {
+        if array.len() as u64 != rows {
+            return Err(Error::sample(format!(
+                "{} has {} values in column `{}` and should have {rows}; write the file again or leave it out",
+                place(),
+                array.len(),
+                shard.schema().field(*column).name()
+            )));
+        }
+    }
+    Ok((arrays, bad))
+}

@@ -1,0 +1,223 @@
+//! Parquet: a block is a row group.
+
+mod bits;
+mod chunk;
+mod column;
+mod ranges;
+
+use crate::{
+    open::{TableFormat, open, params},
+    shard::{Blocks, bytes::ShardBytes},
+};
+use ::parquet::arrow::{
+    ProjectionMask,
+    arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use chunk::Chunks;
+use infeed_core::{Bytes, Can, Error, FormatEntry, Magic, Result};
+use infeed_order::filter::Range;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// The format.
+pub(crate) const FORMAT: TableFormat = TableFormat {
+    entry: FormatEntry {
+        name: "parquet",
+        about: "Parquet: row groups are decoded as a whole and shuffled as blocks",
+        details: "A field per column; columns inside structs are called `a.b`. Row groups whose statistics rule `where` out \
+                  are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, \
+                  other nested columns are JSON. A struct of `bytes` and `path`, as Hugging Face keeps images, is a field \
+                  that `decode` takes like one of a tar.",
+        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::MATRIX],
+        endings: &[".parquet", ".pq"],
+        magic: &[Magic { at: 0, bytes: b"PAR1" }],
+        can: Can { blocks: true, ..Can::ROWS },
+        recognise: None,
+        recognise_folder: None,
+        open,
+    },
+    shards: |files| files.each(|bytes| Ok(Arc::new(ParquetShard::open(bytes)?))),
+    data_sets: false,
+};
+
+/// Rows that the general reader decodes at a time: what a footer claims must not decide how much memory is taken.
+const AT_ONCE: usize = 1 << 16;
+
+/// One file.
+#[derive(Debug)]
+pub(crate) struct ParquetShard {
+    input: ShardBytes,
+    meta: ArrowReaderMetadata,
+    rows: Vec<u64>,
+    /// First and last leaf (exclusive) of every top-level column.
+    leaves: Vec<(usize, usize)>,
+}
+
+impl ParquetShard {
+    fn open(input: ShardBytes) -> Result<Self> {
+        let opened = catch_unwind(AssertUnwindSafe(|| footer(&input)));
+        let meta = opened.unwrap_or_else(|_| Err(bad_footer(&input, "it makes no sense")))?;
+        let mut rows = vec![];
+        for (number, group) in meta.metadata().row_groups().iter().enumerate() {
+            let count = u64::try_from(group.num_rows()).ok().filter(|n| *n <= u64::from(u32::MAX));
+            rows.push(count.ok_or_else(|| {
+                bad_footer(&input, &format!("row group {number} has {} rows", group.num_rows()))
+            })?);
+        }
+        let schema = meta.parquet_schema();
+        let mut leaves = vec![];
+        for leaf in 0..schema.num_columns() {
+            let root = schema.get_column_root_idx(leaf);
+            if root == leaves.len() {
+                leaves.push((leaf, leaf + 1));
+            } else if let Some(last) = leaves.last_mut() {
+                last.1 = leaf + 1;
+            }
+        }
+        Ok(ParquetShard { input, meta, rows, leaves })
+    }
+
+    /// The columns that the fast way does not know.
+    fn general(&self, block: usize, columns: &[usize], parts: &[(u64, Bytes)]) -> Result<Vec<ArrayRef>> {
+        let mut chunks = Chunks::new(self.input.len);
+        for (start, bytes) in parts {
+            chunks.push(*start, bytes.clone());
+        }
+        let mask = ProjectionMask::roots(self.meta.parquet_schema(), columns.iter().copied());
+        let rows = self.rows[block] as usize;
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, self.meta.clone())
+            .with_projection(mask)
+            .with_row_groups(vec![block])
+            .with_batch_size(rows.clamp(1, AT_ONCE))
+            .build()
+            .map_err(|e| failed(&e))?;
+        let schema = arrow_array::RecordBatchReader::schema(&reader);
+        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        let whole = match batches.len() {
+            1 => batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema)),
+            _ => arrow_select::concat::concat_batches(&schema, &batches).map_err(|e| failed(&e))?,
+        };
+        // The reader gives columns in the order of the file.
+        let mut order: Vec<usize> = columns.to_vec();
+        order.sort_unstable();
+        Ok(columns.iter().map(|c| whole.column(order.partition_point(|o| o < c)).clone()).collect())
+    }
+}
+
+fn failed(what: &dyn std::fmt::Display) -> Error {
+    Error::sample(format!("it cannot be decoded ({what}); write the file again or leave it out"))
+}
+
+fn bad_footer(input: &ShardBytes, what: &str) -> Error {
+    input.damaged(
+        input.len.saturating_sub(8),
+        format!("the footer cannot be used: {what}; write the file again"),
+    )
+}
+
+fn footer(input: &ShardBytes) -> Result<ArrowReaderMetadata> {
+    if input.len < 12 {
+        return Err(bad_footer(input, "the file is too short for a Parquet file"));
+    }
+    let tail = input.get(input.len - 8, 8)?;
+    if &tail[4..] == b"PARE" {
+        return Err(bad_footer(input, "it is encrypted, which is not supported"));
+    }
+    if &tail[4..] != b"PAR1" {
+        let head = input.get(0, 4)?;
+        let what = match &head[..] {
+            b"PAR1" => "a Parquet file starts here and its end is missing: it was cut off",
+            b"ARRO" => "this is an Arrow file, not Parquet; open it with infeed.arrow",
+            _ => "this is no Parquet file: it does not end with PAR1",
+        };
+        return Err(bad_footer(input, what));
+    }
+    let len = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+    let Some(start) = input.len.checked_sub(8 + len) else {
+        return Err(bad_footer(input, &format!("it says that it has {len} bytes, more than the file")));
+    };
+    let mut chunks = Chunks::new(input.len);
+    chunks.push(start, input.get(start, len + 8)?);
+    ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new())
+        .map_err(|e| bad_footer(input, &e.to_string()))
+}
+
+impl Blocks for ParquetShard {
+    fn name(&self) -> &str {
+        &self.input.name
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        self.meta.schema()
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    fn noun(&self) -> &'static str {
+        "row group"
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let group = self.meta.metadata().row_group(block);
+        let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
+        let ranges: Vec<(u64, u64)> = leaves.map(|leaf| group.column(leaf).byte_range()).collect();
+        let parts = ranges.iter().map(|range| range.0).zip(self.input.get_all(&ranges)?);
+        let mut parts = parts.collect::<Vec<_>>().into_iter();
+        let mut out: Vec<Option<ArrayRef>> = Vec::with_capacity(columns.len());
+        let (mut rest, mut rest_parts) = (vec![], vec![]);
+        for column in columns {
+            let (first, end) = self.leaves[*column];
+            let own: Vec<(u64, Bytes)> = parts.by_ref().take(end - first).collect();
+            let fast = column::decode(self, block, *column, &own)?;
+            if fast.is_none() {
+                rest.push(*column);
+                rest_parts.extend(own);
+            }
+            out.push(fast);
+        }
+        if !rest.is_empty() {
+            let mut others = self.general(block, &rest, &rest_parts)?.into_iter();
+            for empty in out.iter_mut().filter(|array| array.is_none()) {
+                *empty = others.next();
+            }
+        }
+        Ok(out.into_iter().flatten().collect())
+    }
+
+    fn range(&self, block: usize, column: usize) -> Option<Range> {
+        let (first, end) = self.leaves[column];
+        if end != first + 1 {
+            return None;
+        }
+        let chunk = self.meta.metadata().row_group(block).column(first);
+        ranges::range(self.meta.schema().field(column).data_type(), chunk, self.rows[block])
+    }
+
+    fn column_bytes(&self, column: usize) -> u64 {
+        let (first, end) = self.leaves[column];
+        let groups = self.meta.metadata().row_groups();
+        let sizes = groups.iter().flat_map(|group| group.columns().get(first..end).unwrap_or_default());
+        sizes.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0)).sum()
+    }
+}
+
+/// Shares the shard's parts with the fast way.
+impl ParquetShard {
+    fn leaf(&self, block: usize, column: usize) -> Option<&::parquet::file::metadata::ColumnChunkMetaData> {
+        let (first, end) = self.leaves[column];
+        if end != first + 1 {
+            return None;
+        }
+        Some(self.meta.metadata().row_group(block).column(first))
+    }
+
+    fn arrow_type(&self, column: usize) -> arrow_schema::DataType {
+        self.meta.schema().field(column).data_type().clone()
+    }
+}

@@ -1,0 +1,222 @@
+//! SQLite: a block is a page of rows in the order of a key.
+//!
+//! Where pages begin is found once, by going through the key alone. A page is then `WHERE key > ? ORDER BY key LIMIT n`,
+//! which an index answers without counting rows, however deep it lies.
+
+mod kinds;
+mod pool;
+
+use crate::{
+    open::{ShardFiles, TableFormat, open, params},
+    shard::Blocks,
+};
+use arrow_array::ArrayRef;
+use arrow_schema::{Field, Schema, SchemaRef};
+use infeed_core::{Can, Error, FormatEntry, Magic, Param, Result, Shard, StoreExt, parallel};
+use kinds::{SqlColumn, SqlType};
+use pool::Connections;
+use rusqlite::types::Value;
+use std::sync::Arc;
+
+/// How a database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// The format.
+pub(crate) const FORMAT: TableFormat = TableFormat {
+    entry: FormatEntry {
+        name: "sqlite",
+        about: "a table or query of a SQLite database, read in pages of its key",
+        details: "Rows are read in pages in the order of `key`: one or several columns that tell rows apart. Tables have such \
+                  a key of their own; views, queries and tables WITHOUT ROWID need one. A field per column, as in `parquet`.",
+        params: &[
+            Param {
+                name: "table",
+                python: "str | None",
+                default: Some("null"),
+                about: "the table or view to read; needed where there are several",
+            },
+            Param {
+                name: "query",
+                python: "str | None",
+                default: Some("null"),
+                about: "a query whose result is read, in place of a table",
+            },
+            Param {
+                name: "key",
+                python: "str | Iterable[str] | None",
+                default: Some("null"),
+                about: "the column or columns that tell rows apart; the row number without it",
+            },
+            Param {
+                name: "page",
+                python: "int | None",
+                default: Some("null"),
+                about: "rows of a page: 8192 without it",
+            },
+            params::COLUMNS,
+            params::WHERE,
+            params::NULLS,
+            params::FILL,
+            params::MATRIX,
+        ],
+        endings: &[".sqlite", ".sqlite3", ".db"],
+        magic: &[Magic { at: 0, bytes: MAGIC }],
+        can: Can { blocks: true, remote: false, ..Can::ROWS },
+        recognise: None,
+        recognise_folder: None,
+        open,
+    },
+    shards: |files| {
+        parallel::map(files.shards.len(), files.threads, |at| {
+            Ok(Arc::new(SqliteShard::open(files, &files.shards[at])?) as Arc<dyn Blocks>)
+        })
+    },
+    data_sets: false,
+};
+
+/// One table or query.
+#[derive(Debug)]
+pub(crate) struct SqliteShard {
+    pool: Connections,
+    /// What stands behind `FROM`.
+    from: String,
+    /// Names in the order of the schema, quoted.
+    names: Vec<String>,
+    kinds: Vec<SqlType>,
+    /// Quoted columns of the key.
+    key: Vec<String>,
+    schema: SchemaRef,
+    rows: Vec<u64>,
+    /// The last key before each page; none before the first.
+    before: Vec<Vec<Value>>,
+    size: u64,
+}
+
+impl SqliteShard {
+    fn open(files: &ShardFiles<'_>, shard: &Shard) -> Result<Self> {
+        Self::new(files, shard).map_err(|e| match e {
+            // What is found while opening is no bad sample.
+            Error::Sample { what, .. } => Error::argument(what),
+            other => other,
+        })
+    }
+
+    fn new(files: &ShardFiles<'_>, shard: &Shard) -> Result<Self> {
+        let (args, size) = (files.args, shard.size);
+        let path = files.entry.local_path(&**files.store, &shard.name)?;
+        let head = files.store.read_one(shard, 0..size.min(MAGIC.len() as u64))?;
+        if head[..] != *MAGIC {
+            let what = "this is no SQLite database".to_owned();
+            return Err(Error::Format { shard: shard.name.to_string(), offset: 0, what });
+        }
+        let pool = Connections::new(&shard.name, path);
+        let from = pool::from(&pool, args)?;
+        let names = pool.names(&from)?;
+        if names.is_empty() {
+            return Err(pool.bad("it has no columns"));
+        }
+        let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
+        let key = match &args.key {
+            Some(key) => {
+                if let Some(wrong) = key.iter().find(|name| !names.contains(name) && *name != "rowid") {
+                    let there = names.join(", ");
+                    return Err(
+                        pool.bad(&format!("there is no column `{wrong}` for key= (there are: {there})"))
+                    );
+                }
+                key.iter().map(|name| quote(name)).collect()
+            }
+            None => pool.rowid(&from, args)?,
+        };
+        let kinds = kinds::find(&pool, &from, &names)?;
+        let fields: Vec<Field> =
+            names.iter().zip(&kinds).map(|(name, kind)| Field::new(name, kind.arrow(), true)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let (rows, before) = pages(&pool, &from, &key, args.page)?;
+        Ok(SqliteShard { pool, from, names: quoted, kinds, key, schema, rows, before, size })
+    }
+}
+
+/// Goes through the key once: rows of every page, and the key before it.
+fn pages(pool: &Connections, from: &str, key: &[String], page: u64) -> Result<(Vec<u64>, Vec<Vec<Value>>)> {
+    let list = key.join(", ");
+    let sql = format!("SELECT {list} FROM {from} ORDER BY {list}");
+    let (mut rows, mut before) = (vec![], vec![]);
+    let mut last: Vec<Value> = vec![];
+    pool.each(&sql, &[], |row| {
+        let next: Vec<Value> = (0..key.len()).map(|at| row.get(at)).collect::<Result<_, _>>()?;
+        if let Some(at) = next.iter().position(|value| *value == Value::Null) {
+            return Ok(Some(format!("the key {} is null somewhere: rows cannot be found by it", key[at])));
+        }
+        if next == last {
+            return Ok(Some(format!(
+                "the key ({list}) has {next:?} more than once: choose one that is unique"
+            )));
+        }
+        if rows.last().is_none_or(|rows| *rows == page) {
+            before.push(std::mem::take(&mut last));
+            rows.push(0);
+        }
+        if let Some(rows) = rows.last_mut() {
+            *rows += 1;
+        }
+        last = next;
+        Ok(None)
+    })?;
+    Ok((rows, before))
+}
+
+/// A name as SQL has it.
+pub(crate) fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl Blocks for SqliteShard {
+    fn name(&self) -> &str {
+        self.pool.name()
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    fn noun(&self) -> &'static str {
+        "page"
+    }
+
+    fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let names: Vec<&str> = columns.iter().map(|column| self.names[*column].as_str()).collect();
+        // Without a column there is still a row.
+        let what = if names.is_empty() { "1".to_owned() } else { names.join(", ") };
+        let list = self.key.join(", ");
+        let before = &self.before[block];
+        let behind = match before.len() {
+            0 => String::new(),
+            count => format!(" WHERE ({list}) > ({})", vec!["?"; count].join(", ")),
+        };
+        let rows = self.rows[block];
+        let sql = format!("SELECT {what} FROM {}{behind} ORDER BY {list} LIMIT {rows}", self.from);
+        let mut out: Vec<SqlColumn> =
+            columns.iter().map(|column| SqlColumn::new(self.kinds[*column], rows as usize)).collect();
+        let mut at = 0;
+        self.pool.each(&sql, before, |row| {
+            for (column, out) in out.iter_mut().enumerate() {
+                if let Err(what) = out.push(row.get_ref(column)?) {
+                    let name = self.schema.field(columns[column]).name();
+                    return Ok(Some(format!("row {at} of it: column `{name}` {what}")));
+                }
+            }
+            at += 1;
+            Ok(None)
+        })?;
+        Ok(out.into_iter().map(SqlColumn::finish).collect())
+    }
+
+    fn column_bytes(&self, _column: usize) -> u64 {
+        self.size / self.schema.fields().len().max(1) as u64
+    }
+}

@@ -1,0 +1,163 @@
+//! Connections, one per thread that reads at the same time, and what SQL is asked through them.
+
+use super::quote;
+use crate::open::args::TableArgs;
+use infeed_core::{Error, Hold, Result};
+use rusqlite::{Connection, OpenFlags, Row, types::Value};
+use std::{path::PathBuf, sync::Mutex};
+
+/// Connections to one file, read-only.
+#[derive(Debug)]
+pub(super) struct Connections {
+    /// As the user wrote it, for messages.
+    name: String,
+    path: PathBuf,
+    /// Idle ones, with the process that opened them: SQLite forbids their use after a fork.
+    idle: Mutex<Vec<(u32, Connection)>>,
+}
+
+/// How long a writer is waited for.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+impl Connections {
+    pub(super) fn new(name: &str, path: PathBuf) -> Self {
+        Connections { name: name.to_owned(), path, idle: Mutex::default() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn bad(&self, what: &str) -> Error {
+        Error::argument(format!("`{}`: {what}", self.name))
+    }
+
+    fn failed(&self, e: &rusqlite::Error) -> Error {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked};
+        let cure = match e.sqlite_error_code() {
+            Some(DatabaseBusy | DatabaseLocked) => {
+                ": another program writes to it; wait for it, or read a copy"
+            }
+            Some(DatabaseCorrupt) => ": the file is damaged; `.recover` of the sqlite3 program may save it",
+            _ => "",
+        };
+        // A busy database may be free the next time: not a property of the data.
+        if matches!(e.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)) {
+            return Error::io("read", &*self.name, std::io::Error::other(format!("{e}{cure}")));
+        }
+        Error::sample(format!("`{}`: {e}{cure}", self.name))
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        let mut idle = self.idle.hold();
+        while let Some((process, connection)) = idle.pop() {
+            if process == std::process::id() {
+                return Ok(connection);
+            }
+            // Closing it would touch locks that belong to the parent.
+            std::mem::forget(connection);
+        }
+        drop(idle);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.failed(&e))?;
+        connection.busy_timeout(PATIENCE).map_err(|e| self.failed(&e))?;
+        Ok(connection)
+    }
+
+    /// Lends a connection.
+    fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let connection = self.connect()?;
+        let done = work(&connection).map_err(|e| self.failed(&e));
+        let mut idle = self.idle.hold();
+        idle.push((std::process::id(), connection));
+        done
+    }
+
+    /// Goes through the rows of a query. `work` says what is wrong, in words, to stop.
+    pub(super) fn each(
+        &self,
+        sql: &str,
+        values: &[Value],
+        mut work: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<String>>,
+    ) -> Result<()> {
+        let stopped = self.with(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+            while let Some(row) = rows.next()? {
+                if let Some(what) = work(row)? {
+                    return Ok(Some(what));
+                }
+            }
+            Ok(None)
+        })?;
+        match stopped {
+            Some(what) => Err(Error::sample(format!("`{}`: {what}", self.name))),
+            None => Ok(()),
+        }
+    }
+
+    /// The columns of what stands behind `FROM`.
+    pub(super) fn names(&self, from: &str) -> Result<Vec<String>> {
+        self.with(|connection| {
+            let statement = connection.prepare(&format!("SELECT * FROM {from}"))?;
+            Ok(statement.column_names().map(str::to_owned).collect())
+        })
+    }
+
+    /// Columns of a table or view with the types that they were declared with; none of a query.
+    pub(super) fn declared(&self, from: &str) -> Result<Vec<(String, String)>> {
+        let mut out = vec![];
+        let Some((table, _)) = self.tables()?.into_iter().find(|(name, _)| quote(name) == from) else {
+            return Ok(out);
+        };
+        self.each("SELECT name, type FROM pragma_table_info(?)", &[Value::Text(table)], |row| {
+            out.push((row.get(0)?, row.get(1)?));
+            Ok(None)
+        })?;
+        Ok(out)
+    }
+
+    /// The key when none was given: the row number, where there is one.
+    pub(super) fn rowid(&self, from: &str, args: &TableArgs) -> Result<Vec<String>> {
+        let has = args.query.is_none()
+            && self.with(|c| Ok(c.prepare(&format!("SELECT rowid FROM {from}")).is_ok()))?;
+        let is_table =
+            has && self.tables()?.iter().any(|(name, kind)| quote(name) == from && kind == "table");
+        if is_table {
+            return Ok(vec!["rowid".to_owned()]);
+        }
+        Err(self.bad(
+            "a query, a view or a table WITHOUT ROWID has no row numbers: give key= the column, or columns, by which rows \
+             can be told apart",
+        ))
+    }
+
+    /// Tables and views, with which of both each is.
+    pub(super) fn tables(&self) -> Result<Vec<(String, String)>> {
+        let mut out = vec![];
+        let sql = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' \
+                   ORDER BY name";
+        self.each(sql, &[], |row| {
+            out.push((row.get(0)?, row.get(1)?));
+            Ok(None)
+        })?;
+        Ok(out)
+    }
+}
+
+/// What stands behind `FROM`: the table, or the query in parentheses.
+pub(super) fn from(pool: &Connections, args: &TableArgs) -> Result<String> {
+    let tables = pool.tables()?;
+    let there = tables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+    match (&args.table, &args.query) {
+        (Some(_), Some(_)) => Err(pool.bad("give table= or query=, not both")),
+        (None, Some(query)) => Ok(format!("({})", query.trim().trim_end_matches(';'))),
+        (Some(table), None) if tables.iter().any(|(name, _)| name == table) => Ok(quote(table)),
+        (Some(table), None) => Err(pool.bad(&format!("there is no table `{table}` (there are: {there})"))),
+        (None, None) => match tables.as_slice() {
+            [(only, _)] => Ok(quote(only)),
+            [] => Err(pool.bad("there is no table in it")),
+            _ => Err(pool.bad(&format!("there are several tables: choose one with table= ({there})"))),
+        },
+    }
+}

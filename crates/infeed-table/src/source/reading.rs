@@ -1,0 +1,109 @@
+//! What the engine asks of a table.
+
+use crate::{
+    block::decode::unpacked,
+    field::{ColumnForm, numbers},
+    source::{TableSource, filter::Kept},
+};
+use infeed_core::{Dtype, Error, Record, Result, Source, Spec, parallel};
+use std::sync::Arc;
+
+impl Source for TableSource {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn shard_rows(&self) -> &[u64] {
+        &self.shard_rows
+    }
+
+    fn shard_of(&self, row: u64) -> String {
+        self.lookup
+            .find(row)
+            .map_or_else(String::new, |(block, _)| self.shards[self.blocks[block].0].name().to_owned())
+    }
+
+    /// The number of the row in its shard, as it lies there.
+    fn key(&self, row: u64) -> String {
+        let Some((block, inside)) = self.lookup.find(row) else { return String::new() };
+        let inside = match &self.kept[block] {
+            Kept::All => inside as u64,
+            Kept::Some(rows) => u64::from(rows[inside]),
+        };
+        (self.block_starts[block] + inside).to_string()
+    }
+
+    fn weight(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
+        fields.iter().filter_map(|name| self.spec.position(name)).map(|place| self.weights[place]).sum()
+    }
+
+    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
+        let set = self.set(fields)?;
+        let (blocks, places) = self.places(rows)?;
+        let decoded = self.decoded(&blocks, &set)?;
+        let record = |(slot, inside): &(u32, u32)| {
+            let (block, row) = (*slot as usize, *inside as usize);
+            decoded[block].sound(row)?;
+            let value = |at| self.value(blocks[block], &decoded[block], row, &set, at);
+            Ok(Record { fields: (0..fields.len()).map(value).collect::<Result<_>>()? })
+        };
+        places.iter().map(record).collect()
+    }
+
+    fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
+        let Some(field) = self.columns.fields.iter().position(|field| &*field.name == name) else {
+            return Ok(None);
+        };
+        match self.columns.fields[field].how {
+            ColumnForm::Number(dtype) if !dtype.is_float() => {}
+            _ => return Ok(None),
+        }
+        let blocks = parallel::map(self.blocks.len(), parallel::cpus(), |block| {
+            let array = self.part(block).columns(&[field])?;
+            let array = unpacked(array[0].clone())?;
+            let lane = numbers::lane(&array, &[], Dtype::I64, self.nulls)?;
+            if let Some((row, why)) = lane.faults.first() {
+                let row = self.lookup.start(block) + u64::from(*row);
+                return Err(Error::argument(format!("row {row}: {}", why.words(name, Dtype::I64))));
+            }
+            Ok(lane.data.typed_data::<i64>().to_vec())
+        })?;
+        Ok(Some(blocks.concat()))
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        &self.block_rows
+    }
+
+    fn fills(&self, field: &str) -> bool {
+        self.spec.position(field).is_some_and(|place| self.spec.fields[place].1.fixed_bytes().is_some())
+    }
+
+    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
+        let set = self.set(fields)?;
+        let (blocks, places) = self.places(rows)?;
+        let decoded = self.decoded(&blocks, &set)?;
+        if decoded.iter().any(|block| !block.bad.is_empty()) {
+            places.iter().try_for_each(|(slot, row)| decoded[*slot as usize].sound(*row as usize))?;
+        }
+        self.gather(&decoded, &places, &set, out)
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.cache.set_memory(bytes);
+    }
+
+    fn describe(&self) -> String {
+        let mut text = format!(
+            "{}: {} rows in {} blocks of {} files",
+            self.kind,
+            self.lookup.rows(),
+            self.blocks.len(),
+            self.shards.len()
+        );
+        if self.skipped > 0 {
+            text += &format!("; {} blocks left out by their statistics", self.skipped);
+        }
+        text
+    }
+}
