@@ -21,6 +21,7 @@ NEEDS = {
     "tokenize": "text",
     "jsonl": "text",
     "table": "table",
+    "fields": "table",
     "tfrecord": "tfrecord",
 }
 

@@ -48,6 +48,29 @@ def table(task: Task, memory: str | None = None) -> Pass:
     return lambda: sum(len(batch["label"]) for batch in loader)
 
 
+def _fields(task: Task) -> infeed.Loader:
+    data = infeed.parquet(task.files("table/*.parquet"))
+    return data.shuffle(seed=1).batch(works.TABLE_BATCH).to_numpy(threads=task.threads)
+
+
+def fields(task: Task) -> Pass:
+    """A field per column."""
+    loader = _fields(task)
+    return lambda: sum(len(batch["label"]) for batch in loader)
+
+
+def fields_first(task: Task) -> Pass:
+    """The same, and every pass is the first of a loader."""
+
+    def once() -> int:
+        loader = _fields(task)
+        count = sum(len(batch["label"]) for batch in loader)
+        loader.close()
+        return count
+
+    return once
+
+
 def _jsonl(task: Task) -> infeed.Pipeline:
     return infeed.jsonl(task.files("text/*.jsonl.zst"), fields=list(FIELDS)).batch(works.JSON_BATCH)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,26 @@ def gathered(table: Any) -> Iterator[tuple[Any, Any]]:
         yield matrix[some], labels[some]
 
 
+def gathered_fields(table: Any) -> Iterator[dict[str, Any]]:
+    """Shuffled batches of an Arrow table, an array per column."""
+    columns = {name: table.column(name).to_numpy() for name in table.column_names}
+    order = np.random.default_rng().permutation(table.num_rows)
+    for k in range(0, len(order), TABLE_BATCH):
+        some = order[k : k + TABLE_BATCH]
+        yield {name: values[some] for name, values in columns.items()}
+
+
 def row_groups(task: Task) -> Pass:
+    """A matrix and labels, streamed."""
+    return _row_groups(task, lambda held: sum(len(labels) for _, labels in gathered(held)))
+
+
+def row_group_fields(task: Task) -> Pass:
+    """An array per column, streamed."""
+    return _row_groups(task, lambda held: sum(len(batch["label"]) for batch in gathered_fields(held)))
+
+
+def _row_groups(task: Task, consume: Callable[[Any], int]) -> Pass:
     """Row groups of all files in random order, some of them in memory at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -38,8 +57,7 @@ def row_groups(task: Task) -> Pass:
         count = 0
         for k in range(0, len(order), BUFFERED_GROUPS):
             some = [groups[i] for i in order[k : k + BUFFERED_GROUPS]]
-            held = pa.concat_tables([file.read_row_group(group) for file, group in some])
-            count += sum(len(labels) for _, labels in gathered(held))
+            count += consume(pa.concat_tables([file.read_row_group(group) for file, group in some]))
         return count
 
     return once

@@ -209,6 +209,32 @@ TABLE = Work(
     ),
 )
 
+FIRST = "infeed, first epoch"
+
+FIELDS = Work(
+    "fields",
+    f"the same files opened plainly: {TABLE_COLUMNS + 1} fields, every setting as it is by default",
+    "M rows/s",
+    1e6,
+    (
+        ours("fields_first", FIRST, note="opened anew for every pass: all blocks are decoded"),
+        ours(
+            "fields", note="one epoch after the other: decoded blocks that fit 1 GiB are kept from the second one on"
+        ),
+        Way(
+            "pyarrow row groups",
+            "table",
+            "row_group_fields",
+            packages=("pyarrow",),
+            note="buffers of 8 shuffled row groups, an array per column",
+        ),
+    ),
+    (
+        over(("pyarrow row groups",), 3.0, "over pyarrow streaming", by=FIRST),
+        over(("pyarrow row groups",), 3.0, "over pyarrow streaming"),
+    ),
+)
+
 JSONL = Work(
     "jsonl",
     "JSON lines (zstd), three fields of eight, one of them nested",
@@ -267,4 +293,4 @@ TOKENIZE = Work(
     (over(("encode_batch",), 0.9, "over encode_batch"), over(("encode_batch_fast",), 0.9, "over encode_batch_fast")),
 )
 
-WORKS = {work.name: work for work in (TOKENS, TEXT, TABLE, JSONL, TFRECORD, TOKENIZE)}
+WORKS = {work.name: work for work in (TOKENS, TEXT, TABLE, FIELDS, JSONL, TFRECORD, TOKENIZE)}
