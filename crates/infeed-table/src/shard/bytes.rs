@@ -1,7 +1,10 @@
 //! The bytes of one shard by range, whatever store it lies in.
 
-use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
-use std::{ops::Range, sync::Arc};
+use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
 
 /// How shards are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +15,9 @@ pub(crate) enum Reading {
     Ranges,
 }
 
+/// Bytes that are read where fewer are asked for: headers are looked at in small steps, and a step must not be a request.
+const AHEAD: u64 = 16 << 10;
+
 /// One shard.
 #[derive(Debug)]
 pub(crate) struct ShardBytes {
@@ -20,6 +26,8 @@ pub(crate) struct ShardBytes {
     store: Arc<dyn Store>,
     shard: Shard,
     map: Option<Bytes>,
+    /// What was read ahead last, and where it lies.
+    ahead: Mutex<(u64, Bytes)>,
 }
 
 impl ShardBytes {
@@ -35,6 +43,7 @@ impl ShardBytes {
             store: Arc::clone(store),
             shard: shard.clone(),
             map,
+            ahead: Mutex::default(),
         })
     }
 
@@ -43,8 +52,28 @@ impl ShardBytes {
         let range = self.inside(start, len)?;
         match &self.map {
             Some(map) => self.mapped(map, &range),
+            None if len < AHEAD => self.little(range),
             None => self.store.read_one(&self.shard, range),
         }
+    }
+
+    /// A short range: out of what was read ahead, or with what follows.
+    fn little(&self, range: Range<u64>) -> Result<Bytes> {
+        let part = |start: u64, bytes: &Bytes| {
+            let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
+            let to = usize::try_from(range.end - start).ok()?;
+            (to <= bytes.len()).then(|| bytes.slice(from..to))
+        };
+        {
+            let ahead = self.ahead.hold();
+            if let Some(found) = part(ahead.0, &ahead.1) {
+                return Ok(found);
+            }
+        }
+        // Not with the lock held: blocks of a shard are read by several threads.
+        let bytes = self.store.read_one(&self.shard, range.start..self.len.min(range.start + AHEAD))?;
+        *self.ahead.hold() = (range.start, bytes.clone());
+        part(range.start, &bytes).ok_or_else(|| self.damaged(range.start, "the store gave too few bytes"))
     }
 
     /// Several ranges, each with its start and length, in one request to the store.

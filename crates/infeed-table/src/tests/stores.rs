@@ -53,6 +53,27 @@ fn all_columns_of_a_block_are_one_request() {
 }
 
 #[test]
+fn opening_takes_few_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let far = || Arc::new(Disk { remote: true, ..Disk::default() });
+    let disk = far();
+    crate::open_table(&on(&disk), "parquet", &[file(folder.path())], &Map::new()).unwrap();
+    assert_eq!(disk.reads.load(Relaxed), 1, "the footer and what says how long it is");
+    let path = folder.path().join("a.arrow").display().to_string();
+    let ints: Int64Array = (0..10).collect();
+    let batch = RecordBatch::try_from_iter([("x", Arc::new(ints) as ArrayRef)]).unwrap();
+    let out = File::create(&path).unwrap();
+    let mut out = arrow_ipc::writer::StreamWriter::try_new(out, &batch.schema()).unwrap();
+    (0..20).for_each(|_| out.write(&batch).unwrap());
+    out.finish().unwrap();
+    let disk = far();
+    let source = crate::open_table(&on(&disk), "arrow", &[path], &Map::new()).unwrap();
+    assert_eq!(source.block_rows().len(), 20);
+    assert!(disk.reads.load(Relaxed) <= 2, "{}", disk.reads.load(Relaxed));
+    assert_eq!(all(&source, "x")[199], "9");
+}
+
+#[test]
 fn a_database_must_lie_on_this_machine() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db").display().to_string();

@@ -47,6 +47,9 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
 /// Rows that the general reader decodes at a time: what a footer claims must not decide how much memory is taken.
 const AT_ONCE: usize = 1 << 16;
 
+/// Bytes at the end of a file that are read first.
+const TAIL: u64 = 64 << 10;
+
 /// One file.
 #[derive(Debug)]
 pub(crate) struct ParquetShard {
@@ -123,7 +126,10 @@ fn footer(input: &ShardBytes) -> Result<ArrowReaderMetadata> {
     if input.len < 12 {
         return Err(bad_footer(input, "the file is too short for a Parquet file"));
     }
-    let tail = input.get(input.len - 8, 8)?;
+    // More than the last eight bytes: mostly all of the footer, in one request.
+    let most = input.len.min(TAIL);
+    let end = input.get(input.len - most, most)?;
+    let tail = &end[end.len() - 8..];
     if &tail[4..] == b"PARE" {
         return Err(bad_footer(input, "it is encrypted, which is not supported"));
     }
@@ -141,7 +147,11 @@ fn footer(input: &ShardBytes) -> Result<ArrowReaderMetadata> {
         return Err(bad_footer(input, &format!("it says that it has {len} bytes, more than the file")));
     };
     let mut chunks = Chunks::new(input.len);
-    chunks.push(start, input.get(start, len + 8)?);
+    let footer = match (len + 8).checked_sub(most) {
+        None | Some(0) => end.slice((most - len - 8) as usize..),
+        Some(_) => input.get(start, len + 8)?,
+    };
+    chunks.push(start, footer);
     ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new())
         .map_err(|e| bad_footer(input, &e.to_string()))
 }
