@@ -2,8 +2,9 @@
 //!
 //! Most of the memory is only for blocks that are decoded a second time. Fresh pages must be cleared by the system, which costs
 //! as much as decoding or more, so an epoch that is the only one goes through a small part of the memory again and again.
-//! A block that comes back in a later epoch is kept for good, as long as there is room. Where the small part turns out to be
-//! too small for the rows that are mixed at a time, it grows.
+//! Blocks that come back in a later epoch are kept for good, as long as there is room: at once where decoding is slow, else
+//! every fourth, so that no epoch pays for all of the memory. Where the small part turns out to be too small for the rows that
+//! are mixed at a time, it grows.
 
 use crate::block::{Decoded, memory::Spares};
 use infeed_core::{Error, Hold, Result, WaitHeld};
@@ -13,6 +14,7 @@ use std::{
         Arc, Condvar, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 /// Block and set of fields.
@@ -20,6 +22,12 @@ pub(crate) type Key = (usize, u32);
 
 /// Memory for blocks unless it is said otherwise.
 pub(crate) const MEMORY: u64 = 1 << 30;
+
+/// From so many nanoseconds per byte on decoding is slow: plain numbers take less than one, text and strong compression more.
+const SLOW: u128 = 3;
+
+/// Of blocks that are decoded quickly one in so many is kept when it comes back.
+const ONE_IN: u32 = 4;
 
 /// The part of it for blocks that were decoded once: some million rows of usual tables.
 const PASSING: u64 = 256 << 20;
@@ -48,6 +56,8 @@ struct State {
     kept: u64,
     /// Room for those that are not.
     passing: u64,
+    /// Blocks that came back and could have been kept.
+    back: u32,
     /// Blocks that were let go, with what `decoded` was then.
     gone: HashMap<Key, u64>,
     /// Bytes of all blocks that were ever decoded.
@@ -63,6 +73,7 @@ impl State {
             bytes: 0,
             kept: 0,
             passing: PASSING,
+            back: 0,
             gone: HashMap::new(),
             decoded: 0,
             clock: 0,
@@ -70,13 +81,17 @@ impl State {
     }
 
     /// Whether a block that was just decoded is to stay.
-    fn keeps(&mut self, key: Key, bytes: u64, memory: u64) -> bool {
+    fn keeps(&mut self, key: Key, bytes: u64, memory: u64, slow: bool) -> bool {
         let Some(then) = self.gone.remove(&key) else { return false };
         if self.decoded - then < self.passing {
             // It was still needed when it went.
             self.passing = (2 * self.passing).min(memory);
         }
-        self.kept + bytes <= memory.saturating_sub(self.passing)
+        if self.kept + bytes > memory.saturating_sub(self.passing) {
+            return false;
+        }
+        self.back += u32::from(!slow);
+        slow || self.back.is_multiple_of(ONE_IN)
     }
 }
 
@@ -146,10 +161,12 @@ impl Cache {
                 drop(state);
                 // Should decoding panic, others must not wait for ever.
                 let guard = Unfinished { cache: self, key };
+                let start = Instant::now();
                 let made = make(key);
+                let spent = start.elapsed();
                 std::mem::forget(guard);
                 state = self.lock();
-                self.put(&mut state, key, made)?;
+                self.put(&mut state, key, made, spent)?;
             } else if waiting {
                 state = self.changed.wait_held(state);
             } else {
@@ -158,14 +175,15 @@ impl Cache {
         }
     }
 
-    fn put(&self, state: &mut State, key: Key, made: Result<Decoded>) -> Result<()> {
+    fn put(&self, state: &mut State, key: Key, made: Result<Decoded>, spent: Duration) -> Result<()> {
         self.changed.notify_all();
         match made {
             Ok(block) => {
                 self.decoded.fetch_add(1, Ordering::Relaxed);
                 state.clock += 1;
                 let used = state.clock;
-                let kept = state.keeps(key, block.bytes, self.memory.load(Ordering::Relaxed));
+                let slow = spent.as_nanos() >= SLOW * u128::from(block.bytes);
+                let kept = state.keeps(key, block.bytes, self.memory.load(Ordering::Relaxed), slow);
                 state.kept += if kept { block.bytes } else { 0 };
                 state.bytes += block.bytes;
                 state.decoded += block.bytes;
@@ -231,5 +249,28 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         self.cache.lock().slots.remove(&self.key);
         self.cache.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
+        let mut state = State { decoded: 1000, passing: 100, ..State::new() };
+        let kept = |state: &mut State, slow| -> Vec<bool> {
+            (0..8)
+                .map(|block| {
+                    state.gone.insert((block, 0), 0);
+                    state.keeps((block, 0), 10, 200, slow)
+                })
+                .collect()
+        };
+        assert_eq!(kept(&mut state, true), [true; 8]);
+        assert_eq!(kept(&mut state, false), [false, false, false, true, false, false, false, true]);
+        state.kept = 95;
+        assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside those that pass");
+        assert!(!state.keeps((9, 0), 10, 200, true), "it was never here");
     }
 }
