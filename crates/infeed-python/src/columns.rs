@@ -1,22 +1,15 @@
 //! What tables have, asked before a pipeline is made of them.
 
 use crate::errors::raise;
-use infeed::{
-    Error, Result,
-    store::{Found, find},
-    table,
-};
+use infeed::{Error, Result, store::Stores, table};
+use infeed_core::Store;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
-/// The files and folders of paths as users write them.
-fn names(paths: &[String]) -> Result<Vec<String>> {
-    Ok(find(paths)?.into_iter().map(|(Found::File(name) | Found::Folder(name))| name).collect())
-}
-
-fn kind_of(format: &str, names: &[String]) -> Result<String> {
-    match (format, names.first()) {
-        ("auto", Some(first)) => table::kind_of(first).map(str::to_owned),
+fn kind_of(store: &Arc<dyn Store>, format: &str, paths: &[String]) -> Result<String> {
+    match (format, paths.first()) {
+        ("auto", Some(first)) => table::kind_of(store, first).map(str::to_owned),
         _ => Ok(format.to_owned()),
     }
 }
@@ -28,15 +21,15 @@ fn object(text: &str) -> Result<Map<String, Value>> {
 /// The format of a table.
 #[pyfunction]
 pub(crate) fn table_kind(py: Python<'_>, paths: Vec<String>) -> PyResult<String> {
-    py.detach(|| kind_of("auto", &names(&paths)?)).map_err(raise)
+    py.detach(|| kind_of(&Stores::shared(), "auto", &paths)).map_err(raise)
 }
 
 /// Rows, blocks and fields of a table, as JSON.
 #[pyfunction]
 pub(crate) fn table_info(py: Python<'_>, format: &str, paths: Vec<String>, args: &str) -> PyResult<String> {
     py.detach(|| {
-        let names = names(&paths)?;
-        Ok(table::info(&kind_of(format, &names)?, &names, &object(args)?)?.to_string())
+        let store = Stores::shared();
+        Ok(table::info(&store, &kind_of(&store, format, &paths)?, &paths, &object(args)?)?.to_string())
     })
     .map_err(raise)
 }
@@ -53,10 +46,10 @@ pub(crate) fn column_stats(
     ops: &str,
 ) -> PyResult<String> {
     py.detach(|| {
-        let names = names(&paths)?;
-        let kind = kind_of(format, &names)?;
-        Ok(table::column_stats(&kind, &names, &object(args)?, &columns, &categories, &object(ops)?)?
-            .to_string())
+        let store = Stores::shared();
+        let kind = kind_of(&store, format, &paths)?;
+        let (args, ops) = (object(args)?, object(ops)?);
+        Ok(table::column_stats(&store, &kind, &paths, &args, &columns, &categories, &ops)?.to_string())
     })
     .map_err(raise)
 }

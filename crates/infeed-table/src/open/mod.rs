@@ -84,8 +84,15 @@ pub fn open_table(
     given: &Map<String, Json>,
 ) -> Result<TableSource> {
     let format = format(name)?;
-    let request =
-        OpenRequest { entry: &format.entry, store, paths, listed: None, given, threads: parallel::cpus() };
+    let request = OpenRequest {
+        entry: &format.entry,
+        store,
+        paths,
+        found: None,
+        listed: None,
+        given,
+        threads: parallel::cpus(),
+    };
     table(format, &request)
 }
 

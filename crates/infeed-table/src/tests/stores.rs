@@ -145,8 +145,15 @@ fn entries_open_and_know_their_arguments() {
     let paths = [file(folder.path())];
     let store = on(&Arc::default());
     let entry = crate::ENTRIES.iter().copied().find(|entry| entry.name == "parquet").unwrap();
-    let request =
-        |given| OpenRequest { entry, store: &store, paths: &paths, listed: None, given, threads: 2 };
+    let request = |given| OpenRequest {
+        entry,
+        store: &store,
+        paths: &paths,
+        found: None,
+        listed: None,
+        given,
+        threads: 2,
+    };
     let none = Map::new();
     let Opened::Rows(source) = entry.open(request(&none)).unwrap() else { panic!("a stream") };
     assert_eq!(source.rows(), 100);

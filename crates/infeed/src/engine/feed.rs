@@ -10,7 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, StreamRow, Record, Result};
+use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},

@@ -16,7 +16,6 @@ mod csv;
 mod detect;
 mod folder;
 mod jsonl;
-mod legacy;
 mod lmdb;
 mod mds;
 mod paths;
@@ -54,7 +53,7 @@ const ENTRIES: &[&FormatEntry] = &[
 
 /// All formats: those of this crate and of the crates for families of formats.
 pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
-    ENTRIES.iter().copied().chain(legacy::ENTRIES.iter().copied()).chain([&infeed_tokens::ENTRY])
+    ENTRIES.iter().copied().chain(infeed_table::ENTRIES.iter().copied()).chain([&infeed_tokens::ENTRY])
 }
 
 /// The entry of a name, or which there are.

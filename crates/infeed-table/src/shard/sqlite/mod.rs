@@ -61,7 +61,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
         ],
         endings: &[".sqlite", ".sqlite3", ".db"],
         magic: &[Magic { at: 0, bytes: MAGIC }],
-        can: Can { blocks: true, remote: false, ..Can::ROWS },
+        can: Can { blocks: true, remote: false, many: false, ..Can::ROWS },
         recognise: None,
         recognise_folder: None,
         open,
