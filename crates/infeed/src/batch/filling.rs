@@ -77,8 +77,8 @@ impl Filling {
     /// The place of one sample.
     ///
     /// # Safety
-    /// No two parts with the same index may live at the same time.
-    pub unsafe fn part(&self, index: usize) -> SampleSlot<'_> {
+    /// No two slots with the same index may live at the same time.
+    pub unsafe fn slot(&self, index: usize) -> SampleSlot<'_> {
         assert!(index < self.samples, "sample {index} of a batch of {}", self.samples);
         SampleSlot { filling: self, index }
     }
@@ -86,7 +86,7 @@ impl Filling {
     /// The places of neighbouring samples in every column, where all columns are arrays of fixed shape.
     ///
     /// # Safety
-    /// No part and no other span with one of these samples may live at the same time.
+    /// No slot and no other span with one of these samples may live at the same time.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn span(&self, first: usize, count: usize) -> Vec<&mut [u8]> {
         assert!(first + count <= self.samples, "samples {first}+{count} of a batch of {}", self.samples);
@@ -147,7 +147,7 @@ impl Filling {
             let column = match (store, layout) {
                 (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { dtype, shape, .. }) => {
                     if !whole && bytes > 0 {
-                        // SAFETY: `self` is owned here, so no part and no other slice of the slab is alive.
+                        // SAFETY: `self` is owned here, so no slot and no other slice of the slab is alive.
                         let all = unsafe { open.slab().part(0, open.slab().len()) };
                         for (to, from) in kept.iter().enumerate() {
                             all.copy_within(from * bytes..(from + 1) * bytes, to * bytes);
@@ -189,8 +189,8 @@ impl SampleSlot<'_> {
     pub fn put(&mut self, column: usize, value: Value, scratch: &mut Scratch) -> Result<()> {
         match (&self.filling.columns[column], &self.filling.layouts[column]) {
             (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { shape, dtype, .. }) => {
-                // SAFETY: the range belongs to this sample alone, and `Filling::part` promises that this is its only
-                // part, borrowed mutably here.
+                // SAFETY: the range belongs to this sample alone, and `Filling::slot` promises that this is its only
+                // slot, borrowed mutably here.
                 let place = unsafe { open.slab().part(self.index * bytes, *bytes) };
                 write(value, *dtype, shape, place, scratch)
             }

@@ -13,17 +13,17 @@ pub(super) fn make(
     epoch: u64,
     row: u64,
     record: &mut Record,
-    part: &mut SampleSlot<'_>,
+    slot: &mut SampleSlot<'_>,
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let branch = plan.branch(row);
     let mut maker = Maker { plan, branch, epoch, row, record, scratch, begun: vec![] };
     if !branch.filters.is_empty() || branch.chains.iter().any(|c| !c.forks.is_empty()) {
-        return maker.in_stages(part);
+        return maker.in_stages(slot);
     }
     for (column, chain) in branch.chains.iter().enumerate() {
         let done = maker.stored(chain).and_then(|value| maker.advance(chain, value, 0, usize::MAX));
-        let done = done.and_then(|value| part.put(column, value, maker.scratch));
+        let done = done.and_then(|value| slot.put(column, value, maker.scratch));
         done.map_err(|e| e.in_field(&chain.name))?;
     }
     Ok(true)
@@ -125,7 +125,7 @@ impl<'a> Maker<'a> {
 
     /// Fields that filters look at come first: a sample that is left out costs no more than these. Fields that were copied
     /// go as far as their copies need.
-    fn in_stages(&mut self, part: &mut SampleSlot<'_>) -> Result<bool> {
+    fn in_stages(&mut self, slot: &mut SampleSlot<'_>) -> Result<bool> {
         let branch = self.branch;
         self.begun = branch.chains.iter().map(|_| None).collect();
         let mut scalars: Vec<Scalar<'static>> = vec![];
@@ -148,7 +148,7 @@ impl<'a> Maker<'a> {
         for (column, (name, _)) in self.plan.spec.fields.iter().enumerate() {
             self.reach(column, usize::MAX)?;
             let value = self.begun[column].take().map(|b| b.value).unwrap_or_default();
-            part.put(column, value, self.scratch).map_err(|e| e.in_field(name))?;
+            slot.put(column, value, self.scratch).map_err(|e| e.in_field(name))?;
         }
         Ok(true)
     }

@@ -217,10 +217,10 @@ impl SampleJob<'_> {
     fn attempt(&self, record: Result<Record>, scratch: &mut Scratch) -> Result<bool> {
         let SampleJob { shared, epoch, row, .. } = *self;
         let mut record = record?;
-        // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the part made
+        // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the slot made
         // here is gone before the next one for the same place (a replacement) is made.
-        let mut part = unsafe { self.filling.part(self.place) };
-        let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut part, scratch));
+        let mut slot = unsafe { self.filling.slot(self.place) };
+        let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut slot, scratch));
         if done.is_err() {
             // After a panic the scratch may be half changed; it is cheap to start anew.
             *scratch = Scratch::new();

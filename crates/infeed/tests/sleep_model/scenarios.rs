@@ -30,7 +30,7 @@ fn take_all(rules: Rules, readers: usize, workers: usize) {
 
 fn end(engine: &Engine, threads: Vec<JoinHandle<()>>) {
     engine.sleep.stop();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    threads.into_iter().for_each(|thread| assert!(thread.join().is_ok()));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn fork_meanwhile(rules: Rules) {
     for number in 0..3 {
         assert_eq!(engine.take(), Some(number));
     }
-    forks.join().unwrap();
+    assert!(forks.join().is_ok());
     end(&engine, threads);
 }
 

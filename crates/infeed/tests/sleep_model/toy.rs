@@ -3,6 +3,7 @@
 use crate::{
     board::{Flight, Piece, Rules, Toy},
     protocol::{Board, Held, Look, Sleep, ThreadKind},
+    sync::{Hold, WaitHeld},
 };
 use shuttle::{
     rand::{Rng, thread_rng},
@@ -24,14 +25,14 @@ pub(crate) struct Meeting {
 
 impl Meeting {
     fn begin(&self, piece: Piece) {
-        self.begun.lock().unwrap().push(piece);
+        self.begun.hold().push(piece);
         self.another.notify_all();
     }
 
     pub(crate) fn wait_for(&self, piece: Piece) {
-        let mut begun = self.begun.lock().unwrap();
+        let mut begun = self.begun.hold();
         while !begun.contains(&piece) {
-            begun = self.another.wait(begun).unwrap();
+            begun = self.another.wait_held(begun);
         }
     }
 
