@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipe, followed to the letter, adds a transform in one folder plus its two lines."""
+"""CONTRIBUTING's recipes, followed to the letter, add a transform, two formats and a store: a folder and its lines each."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+RECIPES = ["Add a transform", "Add a format of rows", "Add a table format", "Add a store"]
+#: Tests that must pass in the copy: the suites over the tables, and the recipes' own.
+SUITES = ["transform::", "format::tests", "format::detect", "store::", "logfmt", "shard::", "open::"]
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
-def test_the_transform_recipe(tmp_path):
-    recipe = (ROOT / "CONTRIBUTING.md").read_text().split("## Add a transform")[1].split("## Add a decoder")[0]
-    folder = re.search(r"Make the folder `([^`]+)`", recipe).group(1)
-    code, module, entry = re.findall(r"```rust\n(.*?)```", recipe, re.S)
+def recipe(title: str) -> str:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    return text.split(f"## {title}\n")[1].split("\n## ")[0]
 
-    copy = tmp_path / "checkout"
+
+def steps(text: str) -> Iterator[tuple[str, str | None, str]]:
+    """File, the line to put code behind (nothing for a new file), and the code."""
+    pattern = r"(?:Make `([^`]+)`|[Aa]dd to `([^`]+)`, behind `([^`]+)`):\n\n```rust\n(.*?)```"
+    for new, old, behind, code in re.findall(pattern, text, re.DOTALL):
+        yield new or old, behind or None, code
+
+
+def copy_of_workspace(copy: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "Cargo.*", "crates"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -28,25 +38,34 @@ def test_the_transform_recipe(tmp_path):
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)
 
-    (copy / folder).mkdir(parents=True)
-    (copy / folder / "mod.rs").write_text(code)
-    table = copy / "crates/infeed/src/transform/mod.rs"
-    text = table.read_text()
-    before = text.count("\n")
-    text = text.replace("mod resize;\n", module + "mod resize;\n", 1)
-    text = re.sub(
-        r"(pub const ENTRIES.*?)(\n\];)",
-        lambda m: m.group(1) + "\n" + entry.rstrip("\n") + m.group(2),
-        text,
-        flags=re.S,
-    )
-    assert text.count("\n") == before + 2, "two lines and no more"
-    table.write_text(text)
 
-    # The suite over every entry must pass, and the new one must be in it.
+def follow(title: str, copy: Path) -> None:
+    made = 0
+    for file, behind, code in steps(recipe(title)):
+        path = copy / file
+        if behind is None:
+            assert not path.exists(), f"{title}: {file} is there already"
+            path.parent.mkdir(parents=True)
+            path.write_text(code)
+            made += 1
+            continue
+        lines = path.read_text().splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if behind in line)
+        assert code.count("\n") == 1, f"{title}: one line at a time"
+        lines.insert(at + 1, code)
+        path.write_text("".join(lines))
+    assert made == 1, f"{title}: one folder"
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_recipes(tmp_path: Path) -> None:
+    copy = tmp_path / "checkout"
+    copy_of_workspace(copy)
+    for title in RECIPES:
+        follow(title, copy)
     env = {**os.environ, "CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))}
     # Chosen like the other tests, it finds its dependencies built.
-    run = ["cargo", "test", "-q", "--workspace", "--exclude=infeed-python", "--lib", "transform::"]
+    run = ["cargo", "test", "-q", "--workspace", "--exclude=infeed-python", "--lib", "--", *SUITES]
     try:
         done = subprocess.run(run, cwd=copy, env=env, capture_output=True, text=True)
     finally:
@@ -56,3 +75,4 @@ def test_the_transform_recipe(tmp_path):
             shutil.rmtree(made, ignore_errors=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"test result: ok\. [1-9]\d* passed", done.stdout), done.stdout
+    assert len(re.findall(r"test result: ok\. [1-9]\d* passed", done.stdout)) >= 2, "both crates ran their suites"

@@ -56,7 +56,7 @@ pub trait Index: Debug + Send + Sync {
     fn key(&self, row: u64) -> String;
 
     /// Bytes to read for a row with these fields; the reader sizes its look-ahead with it.
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64;
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64;
 
     /// The byte ranges that hold the fields of these rows.
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>>;

@@ -18,7 +18,7 @@ pub trait Source: Debug + Send + Sync {
     fn key(&self, row: u64) -> String;
 
     /// About how many bytes reading a row moves.
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64;
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64;
 
     /// The records of these rows, in the same order, with these fields. Sorted rows let neighbours be read together.
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>>;

@@ -129,7 +129,7 @@ fn look_up(source: &StoreSource) -> Result<(), Box<dyn Error>> {
     let (rows, fields) = (source.rows(), [Arc::from("cls"), Arc::from("txt")]);
     let picks: Vec<u64> = (0..100_000).map(|i| i * 7_919_337 % rows).collect();
     let start = Instant::now();
-    let weight: u64 = picks.iter().map(|row| source.weight(*row, &fields)).sum();
+    let weight: u64 = picks.iter().map(|row| source.row_bytes(*row, &fields)).sum();
     let weighing = start.elapsed().as_secs_f64() * 1e9 / picks.len() as f64;
     let start = Instant::now();
     let keys: usize = picks.iter().map(|row| source.key(*row).len() + source.shard_of(*row).len()).sum();

@@ -53,7 +53,7 @@ impl Source for Beginning {
         self.row(row).map(|r| r.key.clone()).unwrap_or_default()
     }
 
-    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, _: &[Arc<str>]) -> u64 {
         0
     }
 

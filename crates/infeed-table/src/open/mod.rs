@@ -26,17 +26,27 @@ pub(crate) struct TableFormat {
     pub(crate) data_sets: bool,
 }
 
-const FORMATS: [&TableFormat; 5] =
-    [&parquet::FORMAT, &ipc::FORMAT, &avro::FORMAT, &sqlite::FORMAT, &csv::FORMAT];
+#[rustfmt::skip] // one line each
+const FORMATS: &[&TableFormat] = &[
+    &parquet::FORMAT,
+    &ipc::FORMAT,
+    &avro::FORMAT,
+    &sqlite::FORMAT,
+    &csv::FORMAT,
+];
 
 /// The table of formats.
-pub const ENTRIES: &[&FormatEntry] = &[
-    &parquet::FORMAT.entry,
-    &ipc::FORMAT.entry,
-    &avro::FORMAT.entry,
-    &sqlite::FORMAT.entry,
-    &csv::FORMAT.entry,
-];
+pub const ENTRIES: &[&FormatEntry] = &entries();
+
+const fn entries() -> [&'static FormatEntry; FORMATS.len()] {
+    let mut entries = [&FORMATS[0].entry; FORMATS.len()];
+    let mut at = 1;
+    while at < entries.len() {
+        entries[at] = &FORMATS[at].entry;
+        at += 1;
+    }
+    entries
+}
 
 /// The files that are to be opened as shards of one format.
 pub(crate) struct ShardFiles<'a> {
@@ -167,7 +177,7 @@ fn names() -> Vec<&'static str> {
 }
 
 fn format(name: &str) -> Result<&'static TableFormat> {
-    FORMATS.into_iter().find(|format| format.entry.name == name).ok_or_else(|| {
+    FORMATS.iter().copied().find(|format| format.entry.name == name).ok_or_else(|| {
         let names = names();
         let near =
             registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();

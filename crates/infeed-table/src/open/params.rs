@@ -18,21 +18,21 @@ pub(crate) const WHERE: Param = Param {
 
 pub(crate) const NULLS: Param = Param {
     name: "nulls",
-    python: "str",
+    python: "Nulls",
     default: Some("\"auto\""),
     about: "`auto`: a null is NaN in a column of floats and a missing value elsewhere; `error`: its row is a bad sample",
 };
 
 pub(crate) const FILL: Param = Param {
     name: "fill",
-    python: "float | str | bool | Mapping[str, float | str | bool] | None",
+    python: "Scalar | Mapping[str, Scalar] | None",
     default: Some("null"),
     about: "what stands in for nulls: a value for all columns that it fits, or a table of columns",
 };
 
 pub(crate) const READ: Param = Param {
     name: "read",
-    python: "str",
+    python: "Read",
     default: Some("\"mmap\""),
     about: "`mmap`: files are mapped where they lie on this machine; `pread`: they are read by ranges",
 };

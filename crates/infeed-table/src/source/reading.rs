@@ -33,7 +33,7 @@ impl Source for TableSource {
         (self.block_starts[block] + inside).to_string()
     }
 
-    fn weight(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
         fields.iter().filter_map(|name| self.spec.position(name)).map(|place| self.weights[place]).sum()
     }
 

@@ -152,7 +152,7 @@ fn nested_columns_are_json() {
     let path = parquet(&folder.path().join("a.parquet"), vec![("l", Arc::new(builder.finish()))], 10);
     let source = open(&path, json!({})).unwrap();
     assert_eq!(all(&source, "l"), ["[\"a\\\"b\",null]", "[]"]);
-    assert!(source.weight(0, &names(&["l"])) > 0);
+    assert!(source.row_bytes(0, &names(&["l"])) > 0);
 }
 
 #[test]

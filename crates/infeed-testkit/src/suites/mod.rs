@@ -14,7 +14,7 @@ mod transforms;
 pub use codecs::codecs;
 pub use decoders::decoders;
 pub use mixes::batch_transforms;
-pub use stores::{StoreCase, check_store, stores};
+pub use stores::stores;
 pub use tables::tables;
 pub use transforms::transforms;
 

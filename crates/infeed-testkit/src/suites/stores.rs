@@ -1,34 +1,17 @@
-//! What every store must hold to: any implementation of [`Store`] can be held to it with [`check_store`].
+//! The suite of stores over every line of their table.
 
-use super::guarded;
-use infeed::store::{FaultRates, Faults, FaultyStore, LocalStore, MemoryStore, STORES, Stores};
-use infeed_core::{Error, Found, Shard, Store, StoreExt, forward};
+use infeed::store::{
+    FaultRates, Faults, FaultyStore, LocalStore, MemoryStore, STORES, Stores,
+    conformance::{StoreCase, check},
+};
+use infeed_core::Store;
 use std::{
-    io::Read,
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-
-/// A store that the suite can write to.
-pub struct StoreCase {
-    /// The store.
-    pub store: Arc<dyn Store>,
-    /// What names begin with: a folder of its own, with a `/` at its end.
-    pub root: String,
-    /// Writes an object, in place of one of the same name.
-    pub put: Box<dyn Fn(&str, &[u8])>,
-    /// How many objects the largest listing has.
-    pub many: usize,
-}
-
-impl std::fmt::Debug for StoreCase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StoreCase").field("root", &self.root).finish_non_exhaustive()
-    }
-}
 
 /// Every store of the table, by itself, behind [`Stores`], and wrapped in a store that injects no faults.
 pub fn stores() -> Vec<String> {
@@ -39,14 +22,14 @@ pub fn stores() -> Vec<String> {
             continue;
         };
         let (case, _folder) = made;
-        faults.extend(check_store(entry.name, &case));
+        faults.extend(check(entry.name, &case));
         let all = StoreCase { store: Stores::shared(), many: 100, ..again(&case, entry.name) };
-        faults.extend(check_store(&format!("{} behind all stores", entry.name), &all));
+        faults.extend(check(&format!("{} behind all stores", entry.name), &all));
         let quiet = Faults::new(FaultRates::default());
         quiet.arm(true);
         let store = Arc::new(FaultyStore::new(Arc::clone(&case.store), quiet));
         let wrapped = StoreCase { store, many: 100, ..again(&case, entry.name) };
-        faults.extend(check_store(&format!("{} wrapped", entry.name), &wrapped));
+        faults.extend(check(&format!("{} wrapped", entry.name), &wrapped));
     }
     faults
 }
@@ -94,198 +77,4 @@ fn writer(name: &str) -> Box<dyn Fn(&str, &[u8])> {
         let _ = path.parent().map(std::fs::create_dir_all);
         let _ = std::fs::write(path, bytes);
     })
-}
-
-/// Checks one store: list, stat, ranges at every edge, missing, empty and changed objects, many names, many threads, and
-/// that streams and maps give what ranges give.
-pub fn check_store(what: &str, case: &StoreCase) -> Vec<String> {
-    let mut faults = Vec::new();
-    let checks: [(&str, fn(&StoreCase) -> Result<(), String>); 9] = [
-        ("list and stat", list_and_stat),
-        ("ranges", ranges),
-        ("streams and maps", streams_and_maps),
-        ("missing", missing),
-        ("empty", empty),
-        ("changed", changed),
-        ("find", find),
-        ("threads", threads),
-        ("many names", many),
-    ];
-    for (name, check) in checks {
-        guarded(&mut faults, &format!("{what}: {name}"), || check(case));
-    }
-    faults
-}
-
-fn said(error: Error) -> String {
-    error.to_string()
-}
-
-fn require(holds: bool, what: impl Into<String>) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(what.into()) }
-}
-
-fn bytes(len: usize, salt: u64) -> Vec<u8> {
-    (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9).wrapping_add(salt) >> 7) as u8).collect()
-}
-
-fn put(case: &StoreCase, name: &str, len: usize) -> Result<(Shard, Vec<u8>), String> {
-    let (name, bytes) = (format!("{}{name}", case.root), bytes(len, len as u64));
-    (case.put)(&name, &bytes);
-    let shard = case.store.stat_one(&name).map_err(said)?;
-    require(*shard.name == *name, format!("the name came back as `{}`", shard.name))?;
-    require(shard.size == len as u64, format!("{} bytes came back as {}", len, shard.size))?;
-    Ok((shard, bytes))
-}
-
-fn list_and_stat(case: &StoreCase) -> Result<(), String> {
-    for name in ["l/b", "l/a", "l/sub/c", "l/a.txt", "lx"] {
-        put(case, name, 3)?;
-    }
-    let listed = |prefix: &str| -> Result<Vec<String>, String> {
-        let found = case.store.list(&format!("{}{prefix}", case.root)).map_err(said)?;
-        Ok(found.iter().map(|s| s.name.strip_prefix(&case.root).unwrap_or(&s.name).to_owned()).collect())
-    };
-    require(
-        listed("l/")? == ["l/a", "l/a.txt", "l/b", "l/sub/c"],
-        format!("`l/` lists {:?}", listed("l/")?),
-    )?;
-    require(listed("l/a")? == ["l/a", "l/a.txt"], format!("`l/a` lists {:?}", listed("l/a")?))?;
-    let names: Vec<String> = ["l/b", "l/a", "l/b"].map(|name| format!("{}{name}", case.root)).to_vec();
-    let stat = case.store.stat(&names).map_err(said)?;
-    require(stat.iter().map(|s| &*s.name).eq(names.iter().map(|n| &**n)), "stat changes the order of names")?;
-    require(case.store.stat(&[]).map_err(said)?.is_empty(), "nothing was asked for and something came")?;
-    let files = case.store.names(&format!("{}l", case.root)).map_err(said)?;
-    let files: Vec<&String> = files.iter().filter(|name| !name.ends_with('/')).collect();
-    require(files.len() == 4 && files.is_sorted(), format!("names below a folder: {files:?}"))
-}
-
-fn ranges(case: &StoreCase) -> Result<(), String> {
-    let (shard, all) = put(case, "ranges", 10_000)?;
-    let edges = [0u64, 1, 511, 512, 4095, 4096, 4097, 9_999, 10_000];
-    let mut asked = Vec::new();
-    for (at, start) in edges.iter().enumerate() {
-        asked.extend(edges[at..].iter().map(|end| *start..*end));
-    }
-    asked.reverse();
-    let read = case.store.read(&shard, &asked).map_err(said)?;
-    require(read.len() == asked.len(), format!("{} ranges gave {} pieces", asked.len(), read.len()))?;
-    for (range, bytes) in asked.iter().zip(&read) {
-        let right = bytes[..] == all[range.start as usize..range.end as usize];
-        require(right, format!("bytes {range:?} are wrong"))?;
-    }
-    require(case.store.read(&shard, &[]).map_err(said)?.is_empty(), "no range gave bytes")?;
-    for beyond in [0..10_001, 10_000..10_001, 20_000..20_001, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
-        let read = case.store.read(&shard, std::slice::from_ref(&beyond));
-        let error = read.err().ok_or(format!("{beyond:?} is beyond the end and came"))?;
-        require(
-            error.to_string().contains("ranges"),
-            format!("the error does not name the object: {error}"),
-        )?;
-    }
-    case.store.will_read(&shard, &[0..1, 0..u64::MAX, 5..5]);
-    Ok(())
-}
-
-fn streams_and_maps(case: &StoreCase) -> Result<(), String> {
-    let (shard, all) = put(case, "stream", (3 << 20) + 17)?;
-    for from in [0, 1, 1 << 20, all.len() as u64 - 1, all.len() as u64] {
-        let mut read = Vec::new();
-        let mut stream = forward(&case.store, &shard, from).map_err(said)?;
-        stream.read_to_end(&mut read).map_err(|e| e.to_string())?;
-        require(read == all[from as usize..], format!("the stream from {from} is not what ranges give"))?;
-    }
-    require(forward(&case.store, &shard, all.len() as u64 + 1).is_err(), "a stream begins beyond the end")?;
-    if let Some(map) = case.store.map(&shard).map_err(said)? {
-        require(map[..] == all, "the map is not what ranges give")?;
-    }
-    Ok(())
-}
-
-fn missing(case: &StoreCase) -> Result<(), String> {
-    let name = format!("{}no-such-object", case.root);
-    let gone = Shard { name: name.as_str().into(), size: 3, modified: None };
-    let is_missing = |error: Option<Error>, what: &str| match error {
-        Some(Error::NotFound { path, .. }) if path.contains("no-such-object") => Ok(()),
-        Some(other) => Err(format!("{what}: another error: {other}")),
-        None => Err(format!("{what}: it was found")),
-    };
-    is_missing(case.store.stat(std::slice::from_ref(&name)).err(), "stat")?;
-    is_missing(case.store.read(&gone, std::slice::from_ref(&(0..3))).err(), "read")?;
-    is_missing(case.store.find(&name).err(), "find")?;
-    is_missing(case.store.map(&gone).err().or_else(|| case.store.read_all(&gone).err()), "map")
-}
-
-fn empty(case: &StoreCase) -> Result<(), String> {
-    let (shard, _) = put(case, "empty", 0)?;
-    require(case.store.read_all(&shard).map_err(said)?.is_empty(), "an empty object has bytes")?;
-    if let Some(map) = case.store.map(&shard).map_err(said)? {
-        require(map.is_empty(), "the map of an empty object has bytes")?;
-    }
-    let mut read = Vec::new();
-    let mut stream = forward(&case.store, &shard, 0).map_err(said)?;
-    stream.read_to_end(&mut read).map_err(|e| e.to_string())?;
-    require(read.is_empty(), "the stream of an empty object has bytes")
-}
-
-fn changed(case: &StoreCase) -> Result<(), String> {
-    let (shard, _) = put(case, "changed", 5_000)?;
-    put(case, "changed", 4_000)?;
-    let fails = |what: &str, error: Option<Error>| match error {
-        Some(error) if error.to_string().contains("changed") => Ok(()),
-        Some(error) => Err(format!("{what}: the error does not say that it changed: {error}")),
-        None => Err(format!("{what}: bytes of another object came")),
-    };
-    fails("shorter", case.store.read(&shard, &[0..100, 4_500..5_000]).err())?;
-    let (shard, _) = put(case, "changed", 4_000)?;
-    put(case, "changed", 6_000)?;
-    fails("longer", case.store.read(&shard, std::slice::from_ref(&(0..4_000))).err())
-}
-
-fn find(case: &StoreCase) -> Result<(), String> {
-    for name in ["f/t-0.tar", "f/t-1.tar", "f/deep/t-2.tar", "f/x.txt"] {
-        put(case, name, 1)?;
-    }
-    let found = |path: &str| case.store.find(&format!("{}{path}", case.root)).map_err(said);
-    let file = |name: &str| Found::File(format!("{}{name}", case.root));
-    require(found("f/x.txt")? == [file("f/x.txt")], "an object is not itself")?;
-    require(found("f/t-*.tar")? == [file("f/t-0.tar"), file("f/t-1.tar")], "a star")?;
-    require(found("f/t-{1..0}.tar")? == [file("f/t-1.tar"), file("f/t-0.tar")], "braces")?;
-    require(found("f/**/t-2.tar")? == [file("f/deep/t-2.tar")], "two stars")?;
-    require(found("f")? == [Found::Folder(format!("{}f", case.root))], "a folder")?;
-    require(found("f/*.jpg").is_err(), "a pattern that matches nothing")
-}
-
-fn threads(case: &StoreCase) -> Result<(), String> {
-    let (shard, all) = put(case, "threads", 1 << 20)?;
-    std::thread::scope(|scope| {
-        let work = |thread: u64| {
-            let (store, shard, all) = (&case.store, &shard, &all);
-            move || -> Result<(), String> {
-                for step in 0..200u64 {
-                    let start = (thread * 7919 + step * 104_729) % (1 << 20);
-                    let end = (start + 1 + step * 37).min(1 << 20);
-                    let read = store.read_one(shard, start..end).map_err(said)?;
-                    require(read[..] == all[start as usize..end as usize], format!("bytes {start}..{end}"))?;
-                }
-                Ok(())
-            }
-        };
-        let started: Vec<_> = (0..8).map(|thread| scope.spawn(work(thread))).collect();
-        let broke = |_| Err("a thread broke down".to_owned());
-        started.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(broke))
-    })
-}
-
-fn many(case: &StoreCase) -> Result<(), String> {
-    let folder = format!("{}many/", case.root);
-    for at in 0..case.many {
-        (case.put)(&format!("{folder}{at:06}"), b"");
-    }
-    let listed = case.store.list(&folder).map_err(said)?;
-    require(listed.len() == case.many, format!("{} of {} objects are listed", listed.len(), case.many))?;
-    require(listed.is_sorted_by(|a, b| a.name < b.name), "the list is not sorted")?;
-    let names: Vec<String> = listed.iter().map(|shard| shard.name.to_string()).collect();
-    require(case.store.stat(&names).map_err(said)? == listed, "stat and list do not agree")?;
-    require(case.store.names(&folder).map_err(said)? == names, "names and list do not agree")
 }

@@ -106,7 +106,7 @@ impl Source for TokenSource {
         format!("{}:{token}", self.files[file].name())
     }
 
-    fn weight(&self, row: u64, _fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, _fields: &[Arc<str>]) -> u64 {
         let (file, _) = self.place(row);
         (self.need * self.files[file].dtype().size()) as u64
     }

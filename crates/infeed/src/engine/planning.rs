@@ -96,7 +96,7 @@ fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Pi
     let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
     let mut unread: VecDeque<Piece> = VecDeque::new();
     for at in sorted {
-        let bytes = plan.source.weight(rows[at], &plan.fields);
+        let bytes = plan.source.row_bytes(rows[at], &plan.fields);
         match unread.back_mut() {
             Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
                 piece.places.push(at);

@@ -159,7 +159,7 @@ impl<'a> Maker<'a> {
             "row" => Scalar::Int(self.row as i64),
             "key" => Scalar::Text(source.key(self.row).into()),
             "shard" => Scalar::Text(source.shard_of(self.row).into()),
-            _ => Scalar::Int(source.weight(self.row, &self.plan.fields) as i64),
+            _ => Scalar::Int(source.row_bytes(self.row, &self.plan.fields) as i64),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Index for Nothing {
     fn key(&self, _: u64) -> String {
         self.0.clone()
     }
-    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, _: &[Arc<str>]) -> u64 {
         0
     }
     fn ranges(&self, _: &[u64], _: &[Arc<str>]) -> Result<Vec<std::ops::Range<u64>>> {

@@ -91,8 +91,8 @@ impl Source for Joined {
         self.at(row).map(|(source, row)| source.key(row)).unwrap_or_default()
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
-        self.at(row).map_or(0, |(source, row)| source.weight(row, fields))
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        self.at(row).map_or(0, |(source, row)| source.row_bytes(row, fields))
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {

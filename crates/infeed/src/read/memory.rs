@@ -134,7 +134,7 @@ impl Cells {
         })
     }
 
-    fn weight(&self, row: usize) -> u64 {
+    fn row_bytes(&self, row: usize) -> u64 {
         match self {
             Cells::Pieces { offsets, .. } => offsets[row + 1] - offsets[row],
             _ => self.each().unwrap_or(0) as u64,
@@ -159,12 +159,12 @@ impl Source for MemorySource {
         row.to_string()
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
         if row >= self.rows[0] {
             return 0;
         }
         let cells = fields.iter().filter_map(|f| self.spec.position(f));
-        cells.map(|at| self.cells[at].weight(row as usize)).sum()
+        cells.map(|at| self.cells[at].row_bytes(row as usize)).sum()
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
@@ -252,7 +252,7 @@ mod tests {
         let mut out = vec![0; image.bytes()];
         image.render(&mut infeed_core::Scratch::new(), &mut out).unwrap();
         assert_eq!(out, (12..18).collect::<Vec<u8>>());
-        assert_eq!(source.weight(2, &names), 3 + 8 + 6);
+        assert_eq!(source.row_bytes(2, &names), 3 + 8 + 6);
         assert!(source.fetch(&[3], &names).is_err());
     }
 

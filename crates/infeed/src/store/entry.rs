@@ -17,7 +17,11 @@ pub struct StoreEntry {
 }
 
 /// The stores there are.
-pub const STORES: &[&StoreEntry] = &[&super::local::ENTRY, &super::memory::ENTRY];
+#[rustfmt::skip] // one line each
+pub const STORES: &[&StoreEntry] = &[
+    &super::local::ENTRY,
+    &super::memory::ENTRY,
+];
 
 /// The store that a name speaks of, and nothing for a plain path.
 ///

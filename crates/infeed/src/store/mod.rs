@@ -6,6 +6,7 @@
 //! * [`STORES`] is the table: which scheme of a URL means which store. [`Stores`] is all of them behind one.
 //! * [`LocalStore`] reads files with `pread` into buffers of a [`Pool`], or maps them for readers that ask for it.
 //! * [`MemoryStore`] hands out slices of what it holds; tests and generated data live there.
+//! * [`conformance`] is what every store is held to.
 //! * [`FaultyStore`] wraps any store and fails on purpose, for tests.
 //! * [`find`] turns what a user writes (globs, braces, folders, URLs) into the names a store understands.
 //!
@@ -23,6 +24,7 @@
 //! [`Store::stat`]: infeed_core::Store::stat
 //! [`Store::read`]: infeed_core::Store::read
 
+pub mod conformance;
 mod entry;
 mod faulty;
 mod local;

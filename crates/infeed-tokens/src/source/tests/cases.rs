@@ -156,7 +156,7 @@ fn wrong_arguments_are_refused() {
     assert!(
         source.fetch(&[1], &["tokens".into()]).is_err() && source.fetch(&[0], &["labels".into()]).is_err()
     );
-    assert_eq!(source.weight(0, &[]), 6);
+    assert_eq!(source.row_bytes(0, &[]), 6);
     assert_eq!(Drift::default(), Drift::Error);
 }
 

@@ -265,7 +265,7 @@ impl Plan {
         };
         let fixed = fixed + self.changes.iter().map(renewed).sum::<usize>();
         let loose = self.layouts.iter().any(|l| !matches!(l, ColumnLayout::Stack { .. }));
-        let weight = if loose && self.source.rows() > 0 { self.source.weight(0, &self.fields) } else { 0 };
+        let weight = if loose && self.source.rows() > 0 { self.source.row_bytes(0, &self.fields) } else { 0 };
         fixed as u64 + weight
     }
 }

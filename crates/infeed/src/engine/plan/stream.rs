@@ -140,7 +140,7 @@ impl Source for StreamFields {
         row.to_string()
     }
 
-    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, _: &[Arc<str>]) -> u64 {
         0
     }
 

@@ -21,7 +21,7 @@ impl Source for Offset {
     fn key(&self, row: u64) -> String {
         format!("k{}", row + self.1)
     }
-    fn weight(&self, row: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, _: &[Arc<str>]) -> u64 {
         row + self.1
     }
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {

@@ -45,7 +45,7 @@ impl Source for Numbers {
     fn key(&self, row: u64) -> String {
         format!("k{row}")
     }
-    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, _: &[Arc<str>]) -> u64 {
         10_000
     }
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {

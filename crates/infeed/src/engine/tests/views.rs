@@ -81,7 +81,7 @@ impl Source for Pictures {
     fn key(&self, row: u64) -> String {
         row.to_string()
     }
-    fn weight(&self, _: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, _: &[Arc<str>]) -> u64 {
         100
     }
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {

@@ -57,7 +57,7 @@ pub struct FolderSource {
     spec: Spec,
     rows: [u64; 1],
     kind: &'static str,
-    /// Files read and their bytes, for [`Source::weight`].
+    /// Files read and their bytes, for [`Source::row_bytes`].
     files: AtomicU64,
     bytes: AtomicU64,
 }
@@ -185,7 +185,7 @@ impl Source for FolderSource {
     }
 
     /// The average of the files read until now.
-    fn weight(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
         if !fields.iter().any(|f| &**f == "image") {
             return 8;
         }

@@ -63,9 +63,9 @@ fn flat_folders_and_lists_have_no_label() {
     assert!(matches!(record.fields[0], Value::Missing));
     let list = FolderSource::files(Arc::clone(&store), &["r/2.jpg".into(), "r/readme.md".into()]).unwrap();
     assert_eq!(keys(&list), ["r/2.jpg", "r/readme.md"]);
-    assert_eq!(list.weight(0, &["image".into()]), GUESS);
+    assert_eq!(list.row_bytes(0, &["image".into()]), GUESS);
     list.fetch(&[0], &["image".into()]).unwrap();
-    assert_eq!(list.weight(1, &["image".into()]), 7);
+    assert_eq!(list.row_bytes(1, &["image".into()]), 7);
     assert!(FolderSource::files(Arc::clone(&store), &[]).is_err());
     assert!(FolderSource::open(store, "r", vec!["r/readme.md".into()]).is_err());
 }

@@ -226,7 +226,7 @@ impl Index for LmdbIndex {
         String::from_utf8_lossy(self.key_bytes(row as usize)).into_owned()
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
         let value = fields.iter().any(|field| **field == *"value");
         self.lens.get(row as usize).filter(|_| value).map_or(8, |len| u64::from(*len))
     }

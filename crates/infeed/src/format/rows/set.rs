@@ -90,7 +90,7 @@ impl Index for File {
         row.to_string()
     }
 
-    fn weight(&self, row: u64, _: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, _: &[Arc<str>]) -> u64 {
         self.found.len(row)
     }
 

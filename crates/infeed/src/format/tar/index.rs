@@ -60,8 +60,8 @@ impl Index for TarIndex {
         self.view().key(row)
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
-        self.view().weight(row, fields)
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        self.view().row_bytes(row, fields)
     }
 
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>> {

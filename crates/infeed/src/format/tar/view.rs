@@ -110,7 +110,7 @@ impl Index for View<'_> {
         String::from_utf8_lossy(key).into_owned()
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
         let mut sum = 0;
         // A row that is not there weighs nothing; fetching it is what fails.
         let _ = self.visit(&[row], fields, |member| sum += member.map_or(0, |m| self.len_of(m)));

@@ -131,8 +131,8 @@ impl Source for StoreSource {
         self.ask_row(row, |index, row| index.key(row))
     }
 
-    fn weight(&self, row: u64, fields: &[Arc<str>]) -> u64 {
-        self.ask_row(row, |index, row| index.weight(row, fields))
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        self.ask_row(row, |index, row| index.row_bytes(row, fields))
     }
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
@@ -170,7 +170,7 @@ impl Source for StoreSource {
             return Ok(None);
         }
         let fields: Vec<Arc<str>> = self.spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
-        Ok(Some((0..self.rows()).map(|row| self.weight(row, &fields) as i64).collect()))
+        Ok(Some((0..self.rows()).map(|row| self.row_bytes(row, &fields) as i64).collect()))
     }
 
     fn fills(&self, field: &str) -> bool {

@@ -18,7 +18,7 @@ impl Index for Fours {
     fn key(&self, row: u64) -> String {
         format!("k{row}")
     }
-    fn weight(&self, _: u64, fields: &[Arc<str>]) -> u64 {
+    fn row_bytes(&self, _: u64, fields: &[Arc<str>]) -> u64 {
         4 * fields.len() as u64
     }
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>> {

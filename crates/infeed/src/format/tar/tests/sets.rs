@@ -272,7 +272,7 @@ proptest! {
                 assert_eq!(index.ranges(&rows, &fields).unwrap(), alone.ranges(&rows, &fields).unwrap());
                 for row in 0..rows.len() as u64 + 1 {
                     assert_eq!(index.key(row), alone.key(row));
-                    assert_eq!(index.weight(row, &fields), alone.weight(row, &fields));
+                    assert_eq!(index.row_bytes(row, &fields), alone.row_bytes(row, &fields));
                 }
                 assert!(index.ranges(&[rows.len() as u64], &fields).is_err());
             });
