@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv develop test test-rust test-python test-tf check fuzz bench fmt lint doc stubs golden example clean
+.PHONY: help tools demo venv develop test test-rust test-python test-tf check features fuzz bench fmt lint doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -67,9 +67,12 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test fuzz  ## everything in test, and the slow checks: fuzzing, docs without warnings, licences
+check: test features fuzz  ## everything in test, and the slow checks: features, fuzzing, docs without warnings, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check licenses bans; else echo "cargo-deny is not installed: licences not checked"; fi
+
+features: tools  # combinations of Cargo features that users would choose
+	scripts/features.sh
 
 fuzz:  ## fuzz every parser that is written by hand, FUZZ seconds each
 	scripts/fuzz.sh $(or $(FUZZ),60)

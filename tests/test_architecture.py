@@ -113,6 +113,9 @@ def test_names_of_formats_stand_in_the_table_alone() -> None:
     for path in sorted(CRATES.rglob("src/**/*.rs")):
         if is_test(path) or "infeed-testkit" in path.parts or "examples" in path.parts:
             continue
+        # A build without a family has no entry that could say its name.
+        if path == STAGES / "families.rs":
+            continue
         text = path.read_text().split("#[cfg(test)]")[0]
         for name in names:
             if homes[name] in [path.parent, *path.parents]:

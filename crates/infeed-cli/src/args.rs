@@ -1,6 +1,8 @@
 //! The command line. What stands here is what `--help` says.
 
+#[cfg(all(feature = "text", feature = "tokens"))]
 use crate::tokenize::args::TokenizeArgs;
+#[cfg(feature = "tokens")]
 use crate::tokens::args::TokensArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -11,16 +13,7 @@ use std::path::PathBuf;
     name = "infeed",
     version,
     max_term_width = 100,
-    after_help = "Examples:\n  \
-        infeed demo                          what this machine can do, in a few seconds\n  \
-        infeed inspect 'train-*.tar'         what is in a data set\n  \
-        infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads\n  \
-        infeed verify-epoch run.toml *.json  prove that every row was given exactly once\n  \
-        infeed tokens info corpus            what a token corpus holds\n  \
-        infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens\n  \
-        infeed list transforms               what there is to put into a pipeline\n  \
-        infeed world                         which rank this process would be\n\n\
-        Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted."
+    after_help = after_help()
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -37,6 +30,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make a small data set, load it, show the rate and what limits it.
+    #[cfg(feature = "images")]
     Demo(DemoArgs),
     /// Show what a data set holds: rows, fields, sizes and the first rows.
     Inspect(InspectArgs),
@@ -45,8 +39,10 @@ pub(crate) enum Command {
     /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
     VerifyEpoch(VerifyEpochArgs),
     /// Look at token corpora (.bin and .idx), check, merge, split and list them.
+    #[cfg(feature = "tokens")]
     Tokens(TokensArgs),
     /// Make tokens of text: a corpus of .bin and .idx, resumable, in order.
+    #[cfg(all(feature = "text", feature = "tokens"))]
     Tokenize(TokenizeArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
@@ -60,6 +56,7 @@ pub(crate) enum Command {
 }
 
 /// Arguments of `infeed demo`.
+#[cfg(feature = "images")]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     infeed demo\n  \
@@ -203,6 +200,28 @@ pub(crate) struct ListArgs {
     /// Which table [default: all].
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(infeed::tables::KINDS))]
     pub(crate) kind: Option<String>,
+}
+
+/// An example of every command that this build has.
+fn after_help() -> String {
+    let examples = [
+        #[cfg(feature = "images")]
+        "infeed demo                          what this machine can do, in a few seconds",
+        "infeed inspect 'train-*.tar'         what is in a data set",
+        "infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads",
+        "infeed verify-epoch run.toml *.json  prove that every row was given exactly once",
+        #[cfg(feature = "tokens")]
+        "infeed tokens info corpus            what a token corpus holds",
+        #[cfg(all(feature = "text", feature = "tokens"))]
+        "infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens",
+        "infeed list transforms               what there is to put into a pipeline",
+        "infeed world                         which rank this process would be",
+    ];
+    format!(
+        "Examples:\n  {}\n\n\
+         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted.",
+        examples.join("\n  ")
+    )
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -2,10 +2,16 @@
 //!
 //! One file per subcommand. Each gives a `Report`: the same findings as text and as JSON. Printing happens in one
 //! place, so that `--json` is one object on stdout and nothing else, whatever the subcommand does.
+//!
+//! Subcommands that need a family of data (`demo`, `tokens`, `tokenize`) are only there with its feature.
+
+// Subcommands share helpers; a build with fewer of them leaves some idle.
+#![cfg_attr(not(all(feature = "images", feature = "text", feature = "tokens")), allow(dead_code))]
 
 mod args;
 mod bench;
 mod content;
+#[cfg(feature = "images")]
 mod demo;
 mod fault;
 mod human;
@@ -19,7 +25,9 @@ mod pipeline;
 mod progress;
 mod report;
 mod table;
+#[cfg(all(feature = "text", feature = "tokens"))]
 mod tokenize;
+#[cfg(feature = "tokens")]
 mod tokens;
 mod verify_epoch;
 mod world;
@@ -79,6 +87,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Err(e) => return Err(Fault::usage(&e)),
     };
     match cli.command {
+        #[cfg(feature = "images")]
         Command::Demo(args) => demo::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Bench(args) => bench::run(&args),
@@ -88,10 +97,12 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
             let (report, exact) = verify_epoch::run(&args)?;
             return Ok(Outcome::Report(report, i32::from(!exact)));
         }
+        #[cfg(feature = "tokens")]
         Command::Tokens(args) => {
             let (report, sound) = tokens::run(&args.command)?;
             return Ok(Outcome::Report(report, i32::from(!sound)));
         }
+        #[cfg(all(feature = "text", feature = "tokens"))]
         Command::Tokenize(args) => tokenize::run(&args),
         Command::World => world::run(),
     }

@@ -16,6 +16,19 @@
 //! }
 //! # Ok::<(), infeed::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! All are on by default. Without any, the crate has the engine, orders, stores, record formats (tar, jsonl, csv, text,
+//! tfrecord, mds, lmdb, folders, manifests) and the decoders and transforms that need no other crate.
+//!
+//! * `images`: image files, and the transforms that work on their pixels.
+//! * `tables`: Parquet, Arrow, Avro, SQLite and CSV as tables.
+//! * `text`: tokenizers, masking, span corruption.
+//! * `tokens`: token files.
+
+#[cfg(all(test, not(all(feature = "images", feature = "tables", feature = "text", feature = "tokens"))))]
+compile_error!("the tests of this crate use every family of data: run them with the default features");
 
 pub mod store;
 
@@ -25,6 +38,7 @@ pub mod format;
 
 pub use infeed_order as order;
 
+#[cfg(feature = "tables")]
 pub use infeed_table as table;
 
 pub mod read;
@@ -48,6 +62,8 @@ pub mod write;
 pub mod recipe;
 
 pub mod tables;
+
+mod families;
 
 mod open;
 

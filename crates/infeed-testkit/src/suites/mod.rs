@@ -4,14 +4,18 @@
 //! A new plug-in needs no line here: what it can be tried with follows from its parameters.
 
 mod args;
+#[cfg(feature = "images")]
 mod codecs;
+#[cfg(feature = "images")]
 mod decoders;
 mod mixes;
 mod stores;
 mod tables;
 mod transforms;
 
+#[cfg(feature = "images")]
 pub use codecs::codecs;
+#[cfg(feature = "images")]
 pub use decoders::decoders;
 pub use mixes::batch_transforms;
 pub use stores::stores;
@@ -24,7 +28,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Every suite.
 pub fn all() -> Vec<String> {
-    [tables(), stores(), codecs(), decoders(), transforms(), batch_transforms()].concat()
+    [
+        tables(),
+        stores(),
+        #[cfg(feature = "images")]
+        codecs(),
+        #[cfg(feature = "images")]
+        decoders(),
+        transforms(),
+        batch_transforms(),
+    ]
+    .concat()
 }
 
 /// Runs one check; a panic is a fault as well.

@@ -8,6 +8,9 @@ pub fn tables() -> Vec<String> {
     let mut faults = Vec::new();
     for kind in infeed::tables::KINDS {
         match infeed::tables::json(kind) {
+            // Every codec is an image's.
+            Ok(Json::Array(rows)) if rows.is_empty() && kind == "codecs" && cfg!(not(feature = "images")) => {
+            }
             Ok(Json::Array(rows)) if !rows.is_empty() => table(kind, &rows, &mut faults),
             Ok(_) => faults.push(format!("{kind}: the table is empty")),
             Err(e) => faults.push(format!("{kind}: {e}")),

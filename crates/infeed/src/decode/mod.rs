@@ -10,17 +10,25 @@
 
 mod bytes;
 mod codec;
+#[cfg(feature = "images")]
 mod exif;
+#[cfg(feature = "images")]
 mod image;
+#[cfg(feature = "images")]
 mod jpeg;
 mod json;
 mod npy;
+#[cfg(feature = "images")]
 mod orient;
+#[cfg(feature = "images")]
 mod other;
+#[cfg(feature = "images")]
 mod pixels;
+#[cfg(feature = "images")]
 mod png;
 mod scalar;
 mod text;
+#[cfg(feature = "images")]
 mod webp;
 
 #[cfg(test)]
@@ -36,8 +44,11 @@ pub use codec::{Codec, codec_of};
 
 /// Everything that can stand behind a field's name in `decode`.
 pub static DECODERS: &[&Entry<dyn Decoder>] = &[
+    #[cfg(feature = "images")]
     &image::RGB,
+    #[cfg(feature = "images")]
     &image::GRAY,
+    #[cfg(feature = "images")]
     &image::STORED,
     &scalar::INT,
     &scalar::FLOAT,
@@ -48,8 +59,13 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
 ];
 
 /// Every image format, the most common first since they are tried in this order.
+#[cfg(feature = "images")]
 pub static CODECS: &[Codec] =
     &[jpeg::CODEC, png::CODEC, webp::CODEC, other::TIFF, other::BMP, other::GIF, other::PNM];
+
+/// Image formats need the feature `images`: without it there are none.
+#[cfg(not(feature = "images"))]
+pub static CODECS: &[Codec] = &[];
 
 /// Refuses a field that something has decoded already.
 fn needs_encoded(name: &str, field: &FieldSpec) -> Result<()> {

@@ -34,6 +34,7 @@ pub(crate) use paths::not_streamed;
 pub use source::index_all;
 pub use tar::{IndexCache, TarFormat, TarIndex, TarSet};
 
+use crate::families;
 use infeed_core::{Error, FormatEntry, Result, registry};
 use serde_json::{Map, Value as Json};
 
@@ -53,12 +54,20 @@ const ENTRIES: &[&FormatEntry] = &[
 
 /// All formats: those of this crate and of the crates for families of formats.
 pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
-    ENTRIES.iter().copied().chain(infeed_table::ENTRIES.iter().copied()).chain([&infeed_tokens::ENTRY])
+    let all = ENTRIES.iter().copied();
+    #[cfg(feature = "tables")]
+    let all = all.chain(infeed_table::ENTRIES.iter().copied());
+    #[cfg(feature = "tokens")]
+    let all = all.chain([&infeed_tokens::ENTRY]);
+    all
 }
 
 /// The entry of a name, or which there are.
 pub fn entry(name: &str) -> Result<&'static FormatEntry> {
     entries().find(|entry| entry.name == name).ok_or_else(|| {
+        if let Some(error) = families::missing("format", name) {
+            return error;
+        }
         let names: Vec<&str> = std::iter::once("auto").chain(entries().map(|entry| entry.name)).collect();
         let near =
             registry::nearest(name, &names).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Transforms one after the other, for images that do not come out of a pipeline.
 
 use super::ENTRIES;
-use infeed_core::{Context, Error, Image, Result, Rng, Scratch, Transform, Value, registry};
+use crate::families;
+use infeed_core::{Context, Error, Image, Result, Rng, Scratch, Transform, Value};
 use serde_json::{Map, Value as Json};
 
 /// Some transforms, applied in turn.
@@ -12,7 +13,7 @@ impl Chain {
     /// By name and arguments.
     pub fn new(steps: &[(String, Map<String, Json>)]) -> Result<Self> {
         let make = |(name, args): &(String, Map<String, Json>)| {
-            registry::find(ENTRIES, name, "transform").and_then(|entry| entry.make(args))
+            families::find(ENTRIES, name, "transform").and_then(|entry| entry.make(args))
         };
         Ok(Chain(steps.iter().map(make).collect::<Result<_>>()?))
     }

@@ -2,46 +2,68 @@
 //! `torchvision.transforms.v2`.
 //!
 //! A transform on an image changes numbers, not pixels, where it can: see [`infeed_core::Image`]. Those that need pixels
-//! use [`infeed_pixels`]. To add one, follow CONTRIBUTING.md:
+//! use the crate `infeed-pixels` and the feature `images`. To add one, follow CONTRIBUTING.md:
 //! a folder, its `mod` line and its `ENTRY` here.
 
 mod chain;
 mod common;
+#[cfg(feature = "images")]
 mod pixels;
+#[cfg(feature = "images")]
 mod policy;
+mod sequence;
+#[cfg(feature = "text")]
 mod tokens;
 
+#[cfg(feature = "images")]
 mod auto_augment;
 mod center_crop;
+#[cfg(feature = "images")]
 mod color_jitter;
+#[cfg(feature = "text")]
 mod corrupt_spans;
+#[cfg(feature = "images")]
 mod gaussian_blur;
+#[cfg(feature = "images")]
 mod grayscale;
 mod length;
+#[cfg(feature = "text")]
 mod mask_tokens;
 mod normalize;
 mod pad;
 mod pad_to;
+#[cfg(feature = "images")]
 mod rand_augment;
+#[cfg(feature = "images")]
 mod random_adjust_sharpness;
+#[cfg(feature = "images")]
 mod random_affine;
+#[cfg(feature = "images")]
 mod random_autocontrast;
 mod random_crop;
+#[cfg(feature = "images")]
 mod random_equalize;
 mod random_erasing;
+#[cfg(feature = "images")]
 mod random_grayscale;
 mod random_horizontal_flip;
+#[cfg(feature = "images")]
 mod random_perspective;
+#[cfg(feature = "images")]
 mod random_posterize;
 mod random_resized_crop;
+#[cfg(feature = "images")]
 mod random_rotation;
+#[cfg(feature = "images")]
 mod random_solarize;
 mod random_vertical_flip;
 mod resize;
 mod to_chw;
 mod to_dtype;
 mod to_hwc;
+#[cfg(feature = "text")]
 mod tokenize;
+#[cfg(feature = "images")]
 mod trivial_augment_wide;
 mod truncate;
 
@@ -65,20 +87,35 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &random_horizontal_flip::ENTRY,
     &random_vertical_flip::ENTRY,
     &pad::ENTRY,
+    #[cfg(feature = "images")]
     &color_jitter::ENTRY,
+    #[cfg(feature = "images")]
     &grayscale::ENTRY,
+    #[cfg(feature = "images")]
     &random_grayscale::ENTRY,
+    #[cfg(feature = "images")]
     &gaussian_blur::ENTRY,
+    #[cfg(feature = "images")]
     &random_rotation::ENTRY,
+    #[cfg(feature = "images")]
     &random_affine::ENTRY,
+    #[cfg(feature = "images")]
     &random_perspective::ENTRY,
+    #[cfg(feature = "images")]
     &rand_augment::ENTRY,
+    #[cfg(feature = "images")]
     &trivial_augment_wide::ENTRY,
+    #[cfg(feature = "images")]
     &auto_augment::ENTRY,
+    #[cfg(feature = "images")]
     &random_posterize::ENTRY,
+    #[cfg(feature = "images")]
     &random_solarize::ENTRY,
+    #[cfg(feature = "images")]
     &random_adjust_sharpness::ENTRY,
+    #[cfg(feature = "images")]
     &random_autocontrast::ENTRY,
+    #[cfg(feature = "images")]
     &random_equalize::ENTRY,
     &normalize::ENTRY,
     &random_erasing::ENTRY,
@@ -89,10 +126,13 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
 
 /// Every transform of texts and tokens.
 pub const SEQUENCES: &[&Entry<dyn Transform>] = &[
+    #[cfg(feature = "text")]
     &tokenize::ENTRY,
     &truncate::ENTRY,
     &pad_to::ENTRY,
+    #[cfg(feature = "text")]
     &mask_tokens::ENTRY,
+    #[cfg(feature = "text")]
     &corrupt_spans::ENTRY,
     &length::ENTRY,
 ];

@@ -1,6 +1,6 @@
 //! What transforms of tokens need: whole numbers in and out of arrays of any element type.
 
-use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Tensor, Value, read_integers, write_integers};
+use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Tensor, read_integers, write_integers};
 
 /// Refuses anything but a list of whole numbers.
 pub(super) fn need_tokens(name: &str, input: &FieldSpec) -> Result<()> {
@@ -35,14 +35,6 @@ pub(super) fn need_room(name: &str, what: &str, value: i64, dtype: Dtype) -> Res
             "{what} is {value}, which {dtype} cannot hold: use tokens of another type, Tokenize(..., dtype=\"int64\")"
         ),
     ))
-}
-
-/// The array inside, or an error.
-pub(super) fn tensor(value: &mut Value) -> Result<&mut Tensor> {
-    match value {
-        Value::Tensor(tensor) => Ok(tensor),
-        other => Err(Error::sample(format!("expected tokens, found {}", other.what()))),
-    }
 }
 
 /// The numbers of an array.

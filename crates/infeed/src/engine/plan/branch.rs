@@ -1,8 +1,8 @@
 //! What happens to the fields of a row.
 
 use super::filter::SampleFilter;
-use crate::{decode, transform};
-use infeed_core::{Decoder, Error, FieldSpec, Kind, Result, Spec, Transform, registry};
+use crate::{decode, families, transform};
+use infeed_core::{Decoder, Error, FieldSpec, Kind, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl Branch {
     pub(super) fn decode(&mut self, field: &str, name: &str, args: &Map<String, Json>) -> Result<()> {
         let at = self.require(field, "decode")?;
         let stage = format!("decode {field}=\"{name}\"");
-        let decoder = registry::find(decode::DECODERS, name, "decoder")?.make(args)?;
+        let decoder = families::find(decode::DECODERS, name, "decoder")?.make(args)?;
         let spec = decoder.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &stage))?;
         if self.chains[at].keep {
             return Err(Error::plan(stage, "stands after views() of the field: decode before"));
@@ -148,7 +148,7 @@ impl Branch {
         stage: u64,
     ) -> Result<()> {
         let made: Arc<dyn Transform> =
-            Arc::from(registry::find(&transform::entries(), name, "transform")?.make(args)?);
+            Arc::from(families::find(&transform::entries(), name, "transform")?.make(args)?);
         let fields: Vec<usize> = if on.is_empty() {
             let of = |is: fn(Kind) -> bool| -> Vec<usize> {
                 (0..self.spec.fields.len()).filter(|i| is(self.spec.fields[*i].1.kind)).collect()

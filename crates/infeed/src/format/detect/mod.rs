@@ -8,6 +8,7 @@ use super::{
     paths::{Places, places},
     strangers,
 };
+use crate::families;
 use infeed_core::{
     Error, FileLook, FolderLook, FormatEntry, Found, Guess, Packing, Result, Store, StoreExt, Sure,
 };
@@ -149,6 +150,9 @@ fn ending(name: &str) -> &str {
 
 /// Says what was looked at, what is known, and what can be done about anything else.
 fn unknown(folder: Option<&str>, files: &[&str]) -> Error {
+    if let Some(error) = files.iter().find_map(|name| families::missing_format_of(Packing::bare(name))) {
+        return error;
+    }
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for name in files {
         let base = name.rsplit('/').next().unwrap_or(name);

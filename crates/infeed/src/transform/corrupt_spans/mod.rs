@@ -1,6 +1,9 @@
 //! `CorruptSpans`: leaves spans out for a model to fill in.
 
-use super::tokens::{need_room, need_tokens, read, tensor, write};
+use super::{
+    sequence::tensor,
+    tokens::{need_room, need_tokens, read, write},
+};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 use infeed_text::Corruption;
 use std::sync::Arc;

@@ -1,6 +1,9 @@
 //! `MaskTokens`: hides tokens for a model to find.
 
-use super::tokens::{need_room, need_tokens, read, tensor, write};
+use super::{
+    sequence::tensor,
+    tokens::{need_room, need_tokens, read, write},
+};
 use infeed_core::{Args, Context, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 use infeed_text::{Encoder, Masking, Options};
 use std::sync::Arc;

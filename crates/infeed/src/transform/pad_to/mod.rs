@@ -1,10 +1,12 @@
 //! `PadTo`: exactly so many elements, or a multiple of so many.
 
-use super::{tokenize::side, tokens::tensor, truncate::need_array};
+use super::{
+    sequence::{Side, side, tensor},
+    truncate::need_array,
+};
 use infeed_core::{
     Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, Result, Transform, Value,
 };
-use infeed_text::Side;
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {

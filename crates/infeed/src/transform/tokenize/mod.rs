@@ -1,9 +1,10 @@
 //! `Tokenize`: text to tokens.
 
+use super::sequence::{Side, side};
 use infeed_core::{
     Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Kind, Param, Result, Tensor, Transform, Value,
 };
-use infeed_text::{Encoder, Options, Side, Token, Worker};
+use infeed_text::{Encoder, Options, Token, Worker};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -62,7 +63,10 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     let options = Options {
         special_tokens: args.flag("special_tokens")?,
         max_length: if args.is_none("max_length") { None } else { Some(args.int("max_length", 1)? as usize) },
-        truncation: side(args, "truncation")?,
+        truncation: match side(args, "truncation")? {
+            Side::Left => infeed_text::Side::Left,
+            Side::Right => infeed_text::Side::Right,
+        },
         bos: token(args, "bos")?,
         eos: token(args, "eos")?,
     };
@@ -76,15 +80,6 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
         );
     }
     Ok(Box::new(Tokenize { encoder, dtype }))
-}
-
-/// Reads `left` or `right`.
-pub(super) fn side(args: &Args, name: &str) -> Result<Side> {
-    match args.text(name)? {
-        "left" => Ok(Side::Left),
-        "right" => Ok(Side::Right),
-        _ => Err(args.error(name, "must be right or left")),
-    }
 }
 
 fn token(args: &Args, name: &str) -> Result<Option<Token>> {

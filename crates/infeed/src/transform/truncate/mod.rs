@@ -1,8 +1,7 @@
 //! `Truncate`: at most so many elements.
 
-use super::{tokenize::side, tokens::tensor};
+use super::sequence::{Side, side, tensor};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Kind, Param, Result, Transform, Value};
-use infeed_text::Side;
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
