@@ -30,8 +30,8 @@ tools:  # nasm and cmake, which libjpeg-turbo needs to be built with SIMD
 	@scripts/tools.sh "$(VENV)" "$(PYTHON)"
 
 demo: tools  ## build infeed, make a small data set, load it, show rate, waits and verdict
-	cargo build --release -q -p infeed-cli
-	@"$(CARGO_TARGET_DIR)/release/infeed" demo
+	cargo build --profile demo -q -p infeed-cli --no-default-features --features images
+	@"$(CARGO_TARGET_DIR)/demo/infeed" demo
 
 $(BIN)/python:
 	$(PYTHON) -m venv "$(VENV)"
