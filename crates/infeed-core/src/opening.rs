@@ -35,12 +35,17 @@ pub struct FormatEntry {
     pub can: Can,
     /// Looks at a file closer than `endings` and `magic` do. `None` as an answer means that it is not this format, whatever
     /// its name says.
-    pub recognise: Option<fn(&FileLook<'_>) -> Option<Guess>>,
+    pub recognise: Option<RecogniseFile>,
     /// Looks at a whole folder. Without it the files with one of `endings` are counted.
-    pub recognise_folder: Option<fn(&FolderLook<'_>) -> Result<Option<Guess>>>,
+    pub recognise_folder: Option<RecogniseFolder>,
     /// Opens files. Arguments have been checked against `params`.
     pub open: fn(&OpenRequest<'_>) -> Result<Opened>,
 }
+
+/// Looks at a file: how sure it is that this is its format.
+pub type RecogniseFile = fn(&FileLook<'_>) -> Option<Guess>;
+/// Looks at a folder.
+pub type RecogniseFolder = fn(&FolderLook<'_>) -> Result<Option<Guess>>;
 
 /// Bytes at a fixed place.
 #[derive(Debug, Clone, Copy)]

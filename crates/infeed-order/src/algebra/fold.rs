@@ -29,11 +29,11 @@ impl Fold {
         if folds < 2 || folds > places {
             let what =
                 format!("{places} places cannot be cut into {folds} folds; give a number from 2 to {places}");
-            return Err(Error::plan("fold", what));
+            return Err(Error::plan("kfold", what));
         }
         if fold >= folds {
             let what = format!("there is no fold {fold}: there are {folds}, counted from 0");
-            return Err(Error::plan("fold", what));
+            return Err(Error::plan("kfold", what));
         }
         let (size, larger) = (places / folds, places % folds);
         let start = fold * size + fold.min(larger);

@@ -7,7 +7,7 @@ use infeed_core::{Error, Order, Result};
 /// The first `share` of the places, rounded to the nearest whole number of them (halves upwards).
 pub fn fraction(below: Below, share: f64) -> Result<Slice> {
     if !(0.0..=1.0).contains(&share) {
-        return Err(Error::plan("fraction", format!("{share} is no fraction; give a number from 0 to 1")));
+        return Err(Error::plan("subset", format!("{share} is no fraction; give a number from 0 to 1")));
     }
     let count = (below.places() as f64 * share).round() as u64;
     Ok(Slice::take(below, count))

@@ -26,7 +26,7 @@ impl Pick {
                 "index {index} (number {position} in the list) is out of range: there are {places} places, \
                  counted from 0"
             );
-            return Err(Error::plan("pick", what));
+            return Err(Error::plan("subset", what));
         }
         // All are below `places`, so that alone decides whether they fit.
         let list = if places <= 1 << 32 {
@@ -42,7 +42,7 @@ impl Pick {
         let places = below.places();
         if mask.len() as u64 != places {
             let what = format!("the mask has {} entries for {places} places; give one each", mask.len());
-            return Err(Error::plan("pick", what));
+            return Err(Error::plan("subset", what));
         }
         let indices = (0..places).zip(mask).filter_map(|(place, keep)| keep.then_some(place)).collect();
         Pick::new(below, indices)

@@ -62,7 +62,7 @@ impl Slice {
 }
 
 fn zero_step() -> Error {
-    Error::plan("slice", "the step is 0; give 1 for every place, or -1 for every place backwards")
+    Error::plan("subset", "the step is 0; give 1 for every place, or -1 for every place backwards")
 }
 
 impl Order for Slice {

@@ -29,7 +29,7 @@ impl Lengths {
                 let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
                 if sum > u128::from(places) {
                     let what = format!("the parts need {sum} places, but there are {places}; ask for fewer");
-                    return Err(Error::plan("split", what));
+                    return Err(Error::plan("random_split", what));
                 }
                 Ok(counts.clone())
             }
@@ -41,12 +41,12 @@ impl Lengths {
 fn shares(places: u64, fractions: &[f64]) -> Result<Vec<u64>> {
     if let Some(wrong) = fractions.iter().find(|fraction| !(0.0..=f64::INFINITY).contains(*fraction)) {
         let what = format!("{wrong} is no fraction; give numbers from 0 to 1 that add up to 1 or less");
-        return Err(Error::plan("split", what));
+        return Err(Error::plan("random_split", what));
     }
     let sum: f64 = fractions.iter().sum();
     if sum > 1.0 + CLOSE {
         let what = format!("the fractions add up to {sum}; they must add up to 1 or less");
-        return Err(Error::plan("split", what));
+        return Err(Error::plan("random_split", what));
     }
     let mut left = places;
     let mut counts: Vec<u64> = Vec::with_capacity(fractions.len());
@@ -87,12 +87,12 @@ impl Split {
         let Some(&count) = counts.get(index) else {
             let what =
                 format!("there is no part {index}: the split has {} parts, counted from 0", counts.len());
-            return Err(Error::plan("split", what));
+            return Err(Error::plan("random_split", what));
         };
         if count == 0 {
             let what =
                 format!("part {index} of {places} places would be empty; make it larger or leave it out");
-            return Err(Error::plan("split", what));
+            return Err(Error::plan("random_split", what));
         }
         let permutation = Permutation::new(places, mix(seed ^ STREAM), 0);
         Ok(Split { below, permutation, index, start: counts[..index].iter().sum(), count })

@@ -63,7 +63,7 @@ impl Balanced {
     pub fn new(below: Below, labels: &[i64], mode: Balance, seed: u64) -> Result<Self> {
         check_count("balanced", "labels", labels.len(), below.places())?;
         if labels.is_empty() {
-            return Err(Error::plan("balanced", "there are no rows to balance"));
+            return Err(Error::plan("balance", "there are no rows to balance"));
         }
         let mut rows: Vec<u32> = (0..labels.len() as u32).collect();
         rows.sort_by_key(|row| labels[*row as usize]);

@@ -31,7 +31,7 @@ const STRANGERS: &[Stranger] = &[
         what: "a NumPy array",
         endings: &[".npy"],
         magic: &[magic(b"\x93NUMPY")],
-        describe: None,
+        describe: Some(|file| infeed_records::npy::describe(file.head)),
         cure: "numpy.load and infeed.arrays(x=array) take it as rows",
     },
     Stranger {

@@ -96,6 +96,9 @@ fn strangers_are_called_by_their_name() {
         let message = refused(None, &[(name, bytes)]);
         assert!(message.contains(what) && message.contains("infeed.files(paths)"), "{name}: {message}");
     }
+    let array = infeed_records::npy::Header::write(infeed_core::Dtype::F32, &[64, 64, 64]);
+    let message = refused(None, &[("x.npy", &array)]);
+    assert!(message.contains("`x.npy` is a NumPy array of float32 64x64x64"), "{message}");
     let message = refused(Some("d"), &[("d/zarr.json", b"{}"), ("d/c/0/0", b"")]);
     assert!(message.contains("`d` is a Zarr group"), "{message}");
 }
