@@ -1,4 +1,4 @@
-//! BlockRows of decoded blocks into batches.
+//! Rows of decoded blocks into batches.
 //!
 //! The rows of a shuffled batch lie anywhere in blocks that are far larger than a cache, so each row is a miss or two. With a
 //! field per column a row goes to many arrays, and fetching it anew for each of them costs three times as much as fetching it
@@ -10,7 +10,7 @@ use crate::{
     source::TableSource,
 };
 use infeed_core::{Error, Result};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Bytes of a tile: half of the smallest first cache there is, so that what is written has room beside it.
 const TILE: usize = 16 << 10;
@@ -46,25 +46,21 @@ impl TableSource {
             }
             cells.push(cell);
         }
-        let rows =
-            BlockRows { blocks: decoded.iter().map(|b| b.memory.bytes()).collect(), stride: first.stride };
-        let mut narrow = 0;
+        let rows = BlockRows { blocks: decoded.iter().map(|b| &*b.memory).collect(), stride: first.stride };
+        // The part of a row that has all narrow cells, and how much of it they are.
+        let narrow = || cells.iter().filter(|cell| (1..WIDE).contains(&cell.width));
+        let from = narrow().map(|cell| cell.offset).min().unwrap_or(0);
+        let to = narrow().map(|cell| cell.offset + cell.width).max().unwrap_or(0);
+        let bytes: usize = narrow().map(|cell| cell.width).sum();
+        // One array alone is filled as fast without a tile, and cells with much between them would copy all of that.
+        let tiled = narrow().count() > 1 && to - from <= 4 * bytes;
         for (cell, out) in cells.iter().zip(out.iter_mut()) {
-            if cell.width >= WIDE {
+            if cell.width >= WIDE || (cell.width > 0 && !tiled) {
                 rows.straight(places, *cell, out);
-            } else if cell.width > 0 {
-                narrow += 1;
             }
         }
-        match narrow {
-            0 => {}
-            // One array more is filled as fast without a tile.
-            1 => {
-                for (cell, out) in cells.iter().zip(out).filter(|(s, _)| (1..WIDE).contains(&s.width)) {
-                    rows.straight(places, *cell, out);
-                }
-            }
-            _ => rows.tiled(places, &cells, out),
+        if tiled {
+            rows.tiled(places, from..to, &cells, out);
         }
         Ok(())
     }
@@ -140,26 +136,28 @@ impl BlockRows<'_> {
         }
     }
 
-    /// All narrow fields, by tiles of whole rows.
-    fn tiled(&self, places: &[(u32, u32)], cells: &[CellPlace], out: &mut [&mut [u8]]) {
-        let stride = self.stride;
+    /// All narrow fields, by tiles of the part of each row that has them.
+    fn tiled(&self, places: &[(u32, u32)], part: Range<usize>, cells: &[CellPlace], out: &mut [&mut [u8]]) {
+        let stride = part.len();
         let most = (TILE / stride).clamp(16, 256);
         let mut tile = vec![0; most.min(places.len()) * stride];
         for (number, places) in places.chunks(most).enumerate() {
             for (place, row) in places.iter().zip(tile.chunks_exact_mut(stride)) {
-                row.copy_from_slice(self.row(*place));
+                row.copy_from_slice(&self.row(*place)[part.clone()]);
             }
             let rows = &tile[..places.len() * stride];
             for (cell, out) in cells.iter().zip(out.iter_mut()) {
                 let CellPlace { offset, width } = *cell;
+                if !(1..WIDE).contains(&width) {
+                    continue;
+                }
+                let offset = offset - part.start;
                 let cells = &mut out[number * most * width..][..places.len() * width];
                 match width {
                     1 => spread::<1>(rows, stride, offset, cells),
                     2 => spread::<2>(rows, stride, offset, cells),
                     4 => spread::<4>(rows, stride, offset, cells),
                     8 => spread::<8>(rows, stride, offset, cells),
-                    0 => {}
-                    WIDE.. => {}
                     _ => {
                         for (row, cell) in rows.chunks_exact(stride).zip(cells.chunks_exact_mut(width)) {
                             cell.copy_from_slice(&row[offset..][..width]);

@@ -125,6 +125,11 @@ fn many_fields_of_any_width_are_gathered() {
             (n * 100, n * 100 + 19)
         );
     }
+    // Narrow fields with a wide one between them, too far apart for a tile.
+    let mut some: Vec<Vec<u8>> = [4, 80, 1].iter().map(|width| vec![0; 1000 * width]).collect();
+    let mut spans: Vec<&mut [u8]> = some.iter_mut().map(Vec::as_mut_slice).collect();
+    source.fill(&order, &names(&["word", "wide", "flag"]), &mut spans).unwrap();
+    assert!(some == [out[3].clone(), out[4].clone(), out[0].clone()]);
     // Alone, each field is what it is among the others.
     for (at, (field, width)) in fields.iter().zip(widths).enumerate() {
         let mut own = vec![0; 1000 * width];
