@@ -103,7 +103,7 @@ pub(crate) struct Cache {
     memory: AtomicU64,
     /// Memory of blocks that went.
     pub(crate) spares: Spares,
-    /// ColumnForm many blocks were decoded.
+    /// How many blocks were decoded.
     pub(crate) decoded: AtomicU64,
 }
 

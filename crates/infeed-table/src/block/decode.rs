@@ -189,7 +189,7 @@ fn rows(
         }
     }
     let size = rows.checked_mul(stride).ok_or_else(|| Error::sample("its rows do not fit memory"))?;
-    let mut memory = spares.take(size).map_err(|e| Error::io("take memory for", part.shard.name(), e))?;
+    let mut memory = spares.take(size);
     let strips: Vec<Strip<'_>> = lanes
         .iter()
         .map(|(offset, width, lane)| Strip { offset: *offset, width: *width, data: &lane.data })
@@ -197,7 +197,7 @@ fn rows(
     if strips.iter().any(|strip| strip.data.len() < rows * strip.width) {
         return Err(Error::Internal { what: "a column has too few values for its rows".to_owned() });
     }
-    pack(&strips, stride, memory.bytes_mut());
+    pack(&strips, stride, &mut memory);
     drop(strips);
     drop(arrays);
     lanes.into_iter().for_each(|(_, _, lane)| recycle::give(lane.data));

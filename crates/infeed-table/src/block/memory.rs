@@ -1,44 +1,18 @@
 //! Rows as they lie in batches: the cells of a row beside each other.
 
 use infeed_core::Hold;
-use memmap2::MmapMut;
 use std::sync::Mutex;
 
-/// From here on memory comes as a mapping of its own, in large pages where the system has them: rows that are picked out
-/// of it at random then miss the cache, but not also the table of pages.
+/// From here on memory is kept for the next block; smaller pieces are quick to get anyway.
 const LARGE: usize = 1 << 21;
 
 /// Rows that are put together at a time: their cells stay in the first cache while one column after the other is written.
 const TILE: usize = 256;
 
-/// Memory of a block.
-#[derive(Debug)]
-pub(crate) enum Memory {
-    Small(Vec<u8>),
-    /// A mapping, and how much of it is used.
-    Large(MmapMut, usize),
-}
-
-impl Memory {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Memory::Small(bytes) => bytes,
-            Memory::Large(map, len) => &map[..*len],
-        }
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        match self {
-            Memory::Small(bytes) => bytes,
-            Memory::Large(map, len) => &mut map[..*len],
-        }
-    }
-}
-
 /// Memory of blocks that were let go. Taking it again costs nothing, while the system must clear every page of a new one.
 #[derive(Debug, Default)]
 pub(crate) struct Spares {
-    maps: Mutex<Vec<MmapMut>>,
+    free: Mutex<Vec<Vec<u8>>>,
 }
 
 /// Blocks whose memory is kept.
@@ -46,32 +20,31 @@ const SPARES: usize = 8;
 
 impl Spares {
     /// So many bytes, of any value.
-    pub(crate) fn take(&self, len: usize) -> std::io::Result<Memory> {
-        if len < LARGE {
-            return Ok(Memory::Small(vec![0; len]));
+    pub(crate) fn take(&self, len: usize) -> Vec<u8> {
+        if len >= LARGE {
+            let mut free = self.free.hold();
+            // Not one that is much too large: it would count for less than it is.
+            let fits = |memory: &Vec<u8>| (len..=len + len / 4).contains(&memory.capacity());
+            if let Some(at) = free.iter().position(fits) {
+                let mut memory = free.swap_remove(at);
+                drop(free);
+                memory.resize(len, 0);
+                return memory;
+            }
         }
-        let mut maps = self.maps.hold();
-        // Not one that is much too large: it would count for less than it is.
-        if let Some(at) = maps.iter().position(|map| (len..=len + len / 4).contains(&map.len())) {
-            return Ok(Memory::Large(maps.swap_remove(at), len));
-        }
-        drop(maps);
-        let map = MmapMut::map_anon(len)?;
-        #[cfg(target_os = "linux")]
-        // A wish: without it everything works, a little slower.
-        let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Memory::Large(map, len))
+        vec![0; len]
     }
 
     /// Keeps memory for the next block.
-    pub(crate) fn give(&self, memory: Memory) {
-        if let Memory::Large(map, _) = memory {
-            let mut maps = self.maps.hold();
-            if maps.len() == SPARES {
-                maps.remove(0);
-            }
-            maps.push(map);
+    pub(crate) fn give(&self, memory: Vec<u8>) {
+        if memory.len() < LARGE {
+            return;
         }
+        let mut free = self.free.hold();
+        if free.len() == SPARES {
+            free.remove(0);
+        }
+        free.push(memory);
     }
 }
 
@@ -115,5 +88,24 @@ pub(crate) fn pack(strips: &[Strip<'_>], stride: usize, out: &mut [u8]) {
 fn cells_of<const N: usize>(cells: &[u8], offset: usize, stride: usize, rows: &mut [u8]) {
     for (row, cell) in rows.chunks_exact_mut(stride).zip(cells.chunks_exact(N)) {
         row[offset..offset + N].copy_from_slice(cell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again_where_it_fits() {
+        let spares = Spares::default();
+        let first = spares.take(LARGE + 100);
+        let address = first.as_ptr();
+        spares.give(first);
+        let larger = spares.take(2 * LARGE);
+        assert_ne!(larger.as_ptr(), address, "too small");
+        let again = spares.take(LARGE + 50);
+        assert_eq!((again.as_ptr(), again.len()), (address, LARGE + 50));
+        spares.give(again);
+        assert_eq!(spares.take(LARGE + 100).len(), LARGE + 100);
     }
 }

@@ -10,7 +10,6 @@ pub(crate) mod memory;
 pub(crate) mod recycle;
 
 use crate::{
-    block::memory::Memory,
     field::{loose::Filling, numbers::Fault, ops::Op},
     shard::BadRow,
 };
@@ -44,12 +43,12 @@ pub(crate) struct FieldSet {
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) stride: usize,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Vec<u8>,
     /// One per field of the set.
     pub(crate) cells: Vec<Cells>,
     /// Rows that make no sense, ascending.
     pub(crate) bad: Vec<BadRow>,
-    /// ColumnForm much memory it takes.
+    /// How much memory it takes.
     pub(crate) bytes: u64,
 }
 
@@ -81,7 +80,7 @@ impl Decoded {
     /// The bytes of a packed cell.
     #[inline]
     pub(crate) fn cell(&self, row: usize, offset: usize, width: usize) -> &[u8] {
-        &self.memory.bytes()[row * self.stride + offset..][..width]
+        &self.memory[row * self.stride + offset..][..width]
     }
 }
 

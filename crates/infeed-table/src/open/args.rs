@@ -31,7 +31,7 @@ pub(crate) struct TableArgs {
     pub(crate) csv: CsvArgs,
 }
 
-/// ColumnForm a file of comma-separated values is written.
+/// How a file of comma-separated values is written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CsvArgs {
     /// What separates fields; found out when nothing is said.

@@ -37,7 +37,7 @@ impl Lookup {
         Lookup { starts, hints, shift }
     }
 
-    /// ColumnForm many rows there are.
+    /// How many rows there are.
     pub(crate) fn rows(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }

@@ -142,7 +142,7 @@ impl TableSource {
         self.shards.iter().zip(&self.columns.places).map(size).sum::<u64>().checked_div(all).unwrap_or(0)
     }
 
-    /// ColumnForm many blocks were decoded since the source was opened, and how many `where` left out without reading them.
+    /// How many blocks were decoded since the source was opened, and how many `where` left out without reading them.
     pub fn work(&self) -> (u64, usize) {
         (self.cache.decoded.load(Ordering::Relaxed), self.skipped)
     }
