@@ -23,11 +23,16 @@ pub(crate) type Key = (usize, u32);
 /// Memory for blocks unless it is said otherwise.
 pub(crate) const MEMORY: u64 = 1 << 30;
 
-/// From so many nanoseconds per byte on decoding is slow: plain numbers take less than one, text and strong compression more.
-const SLOW: u128 = 3;
+/// From so many nanoseconds per byte on decoding is slow. Plain numbers take less than one, and clearing fresh pages for them
+/// up to two more.
+const SLOW: u128 = 6;
 
 /// Of blocks that are decoded quickly one in so many is kept when it comes back.
 const ONE_IN: u32 = 4;
+
+/// So many blocks that come back right after they went are a sign of too little room, and not of an epoch that begins with
+/// what the last one ended with.
+const EARLY: u32 = 4;
 
 /// The part of it for blocks that were decoded once: some million rows of usual tables.
 const PASSING: u64 = 256 << 20;
@@ -56,6 +61,8 @@ struct State {
     kept: u64,
     /// Room for those that are not.
     passing: u64,
+    /// Blocks that came back right after they went.
+    early: u32,
     /// Blocks that came back and could have been kept.
     back: u32,
     /// Blocks that were let go, with what `decoded` was then.
@@ -73,6 +80,7 @@ impl State {
             bytes: 0,
             kept: 0,
             passing: PASSING,
+            early: 0,
             back: 0,
             gone: HashMap::new(),
             decoded: 0,
@@ -83,9 +91,12 @@ impl State {
     /// Whether a block that was just decoded is to stay.
     fn keeps(&mut self, key: Key, bytes: u64, memory: u64, slow: bool) -> bool {
         let Some(then) = self.gone.remove(&key) else { return false };
-        if self.decoded - then < self.passing {
+        if self.decoded - then <= (self.passing / 8).max(4 * bytes) {
             // It was still needed when it went.
-            self.passing = (2 * self.passing).min(memory);
+            self.early += 1;
+            if self.early.is_multiple_of(EARLY) {
+                self.passing = (2 * self.passing).min(memory);
+            }
         }
         if self.kept + bytes > memory.saturating_sub(self.passing) {
             return false;
@@ -253,24 +264,4 @@ impl Drop for Unfinished<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
-        let mut state = State { decoded: 1000, passing: 100, ..State::new() };
-        let kept = |state: &mut State, slow| -> Vec<bool> {
-            (0..8)
-                .map(|block| {
-                    state.gone.insert((block, 0), 0);
-                    state.keeps((block, 0), 10, 200, slow)
-                })
-                .collect()
-        };
-        assert_eq!(kept(&mut state, true), [true; 8]);
-        assert_eq!(kept(&mut state, false), [false, false, false, true, false, false, false, true]);
-        state.kept = 95;
-        assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside those that pass");
-        assert!(!state.keeps((9, 0), 10, 200, true), "it was never here");
-    }
-}
+mod tests;

@@ -1,0 +1,74 @@
+//! What is decoded and kept over epochs. Blocks are as large as they say, and take no memory.
+
+use super::*;
+use infeed_core::Rng;
+
+const BLOCK: u64 = 11 << 20;
+
+fn block(_key: Key) -> Result<Decoded> {
+    Ok(Decoded { stride: 0, memory: vec![], cells: vec![], bad: vec![], bytes: BLOCK })
+}
+
+/// Blocks in random order, `mixed` of them at a time, each of these in every one of some batches. How many were decoded.
+fn epoch(cache: &Cache, blocks: usize, mixed: usize, seed: u64) -> u64 {
+    let before = cache.decoded.load(Ordering::Relaxed);
+    let mut rng = Rng::at(7, seed, 0, 0);
+    let mut order: Vec<usize> = (0..blocks).collect();
+    for i in (1..blocks).rev() {
+        order.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+    for window in order.chunks(mixed) {
+        let keys: Vec<Key> = window.iter().map(|block| (*block, 0)).collect();
+        for batch in 0..20 {
+            // Not all of them at once: blocks that are in use are never let go.
+            let half = if batch % 2 == 0 { &keys[..keys.len() / 2] } else { &keys[keys.len() / 2..] };
+            cache.get(half, &block).unwrap();
+        }
+    }
+    cache.decoded.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn first_epochs_use_little_memory_and_later_ones_keep_more_and_more() {
+    let cache = Cache::new();
+    assert_eq!(epoch(&cache, 80, 8, 0), 80);
+    assert!(cache.lock().bytes <= PASSING);
+    let mut last = 80;
+    for seed in 1..=8 {
+        let kept = cache.lock().kept;
+        let decoded = epoch(&cache, 80, 8, seed);
+        assert!(decoded <= last + 8, "epoch {seed}: {decoded} after {last}");
+        assert!(cache.lock().kept - kept <= 30 * BLOCK, "epoch {seed} kept too much at once");
+        assert!(cache.lock().bytes <= MEMORY);
+        last = decoded;
+    }
+    assert!(last <= 25, "{last}");
+}
+
+#[test]
+fn room_grows_where_more_blocks_are_mixed_than_fit_it() {
+    let cache = Cache::new();
+    // 40 blocks of 11 MiB are 440 MiB.
+    let first = epoch(&cache, 200, 40, 0);
+    assert!(first <= 200 + 100, "{first}");
+    assert!(cache.lock().passing > PASSING);
+    assert!(epoch(&cache, 200, 40, 1) <= 210);
+}
+
+#[test]
+fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
+    let mut state = State { decoded: 1000, passing: 100, ..State::new() };
+    let kept = |state: &mut State, slow| -> Vec<bool> {
+        (0..8)
+            .map(|block| {
+                state.gone.insert((block, 0), 0);
+                state.keeps((block, 0), 10, 200, slow)
+            })
+            .collect()
+    };
+    assert_eq!(kept(&mut state, true), [true; 8]);
+    assert_eq!(kept(&mut state, false), [false, false, false, true, false, false, false, true]);
+    state.kept = 95;
+    assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside those that pass");
+    assert!(!state.keeps((9, 0), 10, 200, true), "it was never here");
+}
