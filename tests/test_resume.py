@@ -6,9 +6,11 @@ import itertools
 import json
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+import saved_states
 from conftest import write_shards
 
 import infeed
@@ -268,3 +270,19 @@ def test_a_renamed_function_is_no_other_order():
     with pytest.raises(infeed.StateError, match="decoders, transforms or filters were others"):
         renamed.to_numpy().load_state_dict(state)
     renamed.to_numpy().load_state_dict(state, strict=False)
+
+
+@pytest.mark.parametrize("file", sorted(saved_states.FOLDER.glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", saved_states.CASES)
+def test_states_of_earlier_versions_resume(
+    case: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same rows before the state, and after it, as the version that wrote it."""
+    monkeypatch.chdir(tmp_path)
+    kept = json.loads(file.read_text())[case]
+    make, field = saved_states.CASES[case]
+    pipeline = make(tmp_path)
+    assert saved_states.rows(pipeline.to_numpy(threads=2), field, saved_states.BEFORE) == kept["before"]
+    loader = pipeline.to_numpy(threads=2)
+    loader.load_state_dict(kept["state"])
+    assert saved_states.rows(loader, field, saved_states.AFTER) == kept["after"]
