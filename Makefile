@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv develop test test-rust test-python test-tf check features fuzz bench fmt lint doc stubs golden example clean
+.PHONY: help tools demo venv develop test features portable test-rust test-python test-tf check fuzz bench fmt lint doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -67,9 +67,13 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test features fuzz  ## everything in test, and the slow checks: features, fuzzing, docs without warnings, licences
+check: test features portable fuzz  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check licenses bans; else echo "cargo-deny is not installed: licences not checked"; fi
+
+portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
+	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
+		-p infeed-jpeg -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens
 
 features: tools  # combinations of Cargo features that users would choose
 	scripts/features.sh
@@ -94,8 +98,9 @@ lint: tools venv  ## formatting, clippy, ruff
 doc:  ## build the Rust documentation
 	cargo doc --no-deps --workspace --exclude infeed-python
 
-stubs: develop  ## generate the type stubs of infeed.transforms from the registry
+stubs: develop  ## generate what Python knows of transforms and formats from their tables
 	"$(BIN)/python" scripts/stubs.py
+	"$(BIN)/python" scripts/formats.py
 
 golden:  ## make the golden files anew (needs Pillow and torchvision in the environment)
 	"$(BIN)/python" crates/infeed-resample/golden/make.py

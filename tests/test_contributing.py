@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes, followed to the letter, add a transform, two formats and a store: a folder and its lines each."""
+"""CONTRIBUTING's recipes, followed to the letter, add a transform, two formats and a store: a folder and lines each."""
 
 from __future__ import annotations
 

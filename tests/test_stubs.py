@@ -1,4 +1,4 @@
-"""The generated stub is what the registry says."""
+"""The generated files are what the tables say."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "stubs.py"
+import pytest
+
+SCRIPTS = Path(__file__).parent.parent / "scripts"
 
 
-def test_up_to_date():
-    run = subprocess.run([sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True)
+@pytest.mark.parametrize("script", ["stubs.py", "formats.py"])
+def test_up_to_date(script: str) -> None:
+    run = subprocess.run([sys.executable, str(SCRIPTS / script), "--check"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

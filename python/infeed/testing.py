@@ -12,10 +12,10 @@ __all__ = ["Faults"]
 class Faults:
     """Let stores fail on purpose, by seed, while a ``with`` block is open.
 
-    Pipelines that are *opened* inside the block read through stores that fail; failing begins with :meth:`arm`, so that
-    opening can be left in peace. ``errors``, ``short``, ``bad_blocks``, ``truncated`` and ``delays`` are shares from 0 to 1:
-    reads that fail once, reads that give too few bytes, 4 KiB blocks that can never be read, files whose end is gone, and
-    reads that take a millisecond longer. The same seed gives the same faults, whatever the number of threads.
+    Pipelines that are *opened* inside the block read through stores that fail. Failing begins with :meth:`arm`, so that
+    opening can be left in peace. ``errors``, ``short``, ``bad_blocks``, ``truncated`` and ``delays`` are shares from 0 to
+    1: reads that fail once, reads that give too few bytes, 4 KiB blocks that can never be read, files whose end is gone,
+    and reads that take a millisecond longer. The same seed gives the same faults, whatever the number of threads.
 
     >>> with Faults(seed=7, errors=0.05) as faults:
     ...     loader = pipeline.to_numpy(on_error="skip")

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Report, Fault> {
     let data = Data::make(args)?;
     memory::forget_peak();
     let fields = Fields { image: Some("jpg".to_owned()), label: Some(("cls".to_owned(), true)) };
-    let plan = open(train(data.paths.clone(), "tar", &fields, IMAGE, BATCH))?;
+    let plan = open(train(data.paths.clone(), "auto", &fields, IMAGE, BATCH))?;
     let options = Options { threads: args.threads, ..Options::default() };
     let flat_out = measure(&plan, &options, args.seconds, None, "loading flat out")?.stats;
     let peak = memory::peak();

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from .. import _core
 from ..pipeline import Pipeline
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -15,6 +18,37 @@ def path_list(paths: Paths) -> list[str]:
     """One path or several, as a list of text."""
     many = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return [os.fspath(path) for path in many]
+
+
+def open_format(format: str, paths: Paths, given: Mapping[str, Any]) -> Pipeline:
+    """Read files of one format. What has its default is left out: the same pipeline is the same recipe."""
+    defaults = _defaults()[format]
+    plain = {name: plain_value(value) for name, value in given.items()}
+    return _open(paths, format, {name: value for name, value in plain.items() if value != defaults[name]})
+
+
+@cache
+def _defaults() -> dict[str, dict[str, Any]]:
+    """The defaults of all formats, by the loader's own table."""
+    entries = json.loads(_core.entries("formats"))
+    return {entry["name"]: {p["name"]: p["default"] for p in entry["params"]} for entry in entries}
+
+
+def plain_value(value: Any) -> Any:
+    """What users write for an argument, as a recipe holds it: paths, mappings, sequences, NumPy and torch types."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, type):  # numpy.int64
+        return value.__name__
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Iterable):
+        return [plain_value(item) for item in value]
+    return str(value).removeprefix("torch.")  # numpy.dtype, torch.dtype
 
 
 def _open(paths: Paths, format: str, args: dict[str, Any]) -> Pipeline:

@@ -20,7 +20,7 @@ pub fn machine_cpus() -> usize {
         .ok()
         .and_then(|list| count(&list))
         // No such file elsewhere, and some containers hide it.
-        .unwrap_or_else(|| infeed_core::parallel::cpus())
+        .unwrap_or_else(infeed_core::parallel::cpus)
 }
 
 /// How many numbers a list like `0-15,32-47` has.
