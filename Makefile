@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv develop test features portable test-rust test-python test-tf check fuzz bench fmt lint doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz bench fmt lint lint-rust lint-python doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -43,12 +43,21 @@ $(VENV)/.stamp: requirements-dev.txt | $(BIN)/python
 
 venv: $(VENV)/.stamp  # the test environment
 
+venv-tf:  # the test environment of the TensorFlow door
+	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)"
+
 develop: tools venv  ## build the Python package and install it into the virtual environment
 	rm -rf "$(WHEELS)"
 	"$(BIN)/maturin" build --release -q --interpreter "$(BIN)/python" --out "$(WHEELS)"
 	"$(BIN)/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/infeed-*.whl
 
-test: lint test-rust example test-python test-tf  ## lint, build and pass every test
+# Environments are downloaded and unpacked while clippy keeps the processors busy.
+test: tools  ## lint, build and pass every test
+	@$(MAKE) --no-print-directory -j2 environments lint-rust
+	@$(MAKE) --no-print-directory lint-python test-rust example test-python test-tf
+
+environments: venv
+	@$(MAKE) --no-print-directory venv-tf
 
 test-rust: tools
 	cargo $(CARGO_TEST) --workspace --exclude infeed-python
@@ -89,9 +98,13 @@ fmt: venv  ## format everything
 	"$(BIN)/ruff" format -q python tests benches scripts examples
 	"$(BIN)/ruff" check -q --fix python tests benches scripts examples
 
-lint: tools venv  ## formatting, clippy, ruff
+lint: lint-rust lint-python  ## formatting, clippy, ruff
+
+lint-rust: tools
 	cargo fmt --all --check
 	cargo clippy -q --workspace --all-targets -- -D warnings
+
+lint-python: venv
 	"$(BIN)/ruff" format -q --check python tests benches scripts examples
 	"$(BIN)/ruff" check -q python tests benches scripts examples
 
