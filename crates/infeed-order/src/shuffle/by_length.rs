@@ -41,7 +41,10 @@ impl ByLength {
         }
         let places = below.places();
         if window.min(places) > u64::from(u32::MAX) {
-            return Err(Error::plan("group_by_length", format!("a window of {window} rows is too large to sort")));
+            return Err(Error::plan(
+                "group_by_length",
+                format!("a window of {window} rows is too large to sort"),
+            ));
         }
         // A row without a length would count as empty at step 40,000; a look here and there finds a wrong list now.
         let probes = PROBES.min(places);

@@ -18,10 +18,13 @@ use infeed_core::{
 use serde_json::{Map, Value as Json, json};
 use std::{cmp::Reverse, sync::Arc};
 
+/// Opens files as shards, in order.
+type OpenShards = fn(&ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>>;
+
 /// A format of tables: its entry, and how its shards are opened.
 pub(crate) struct TableFormat {
     pub(crate) entry: FormatEntry,
-    pub(crate) shards: fn(&ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>>,
+    pub(crate) shards: OpenShards,
     /// Whether folders may be data sets of Hugging Face.
     pub(crate) data_sets: bool,
 }

@@ -2,7 +2,7 @@
 
 use infeed::store::{
     FaultRates, Faults, FaultyStore, LocalStore, MemoryStore, STORES, Stores,
-    conformance::{StoreCase, check},
+    conformance::{PutObject, StoreCase, check},
 };
 use infeed_core::Store;
 use std::{
@@ -67,7 +67,7 @@ fn case(name: &str) -> Option<(StoreCase, OwnFolder)> {
     Some((StoreCase { store, root, put: writer(name), many: 100_000 }, OwnFolder(folder)))
 }
 
-fn writer(name: &str) -> Box<dyn Fn(&str, &[u8])> {
+fn writer(name: &str) -> PutObject {
     if name == "memory" {
         return Box::new(|name, bytes| MemoryStore::shared().put(name, bytes.to_vec()));
     }

@@ -23,6 +23,9 @@ const fn magic(bytes: &'static [u8]) -> Magic {
     Magic { at: 0, bytes }
 }
 
+/// How archives begin; some formats are archives.
+const ZIP: Magic = magic(b"PK\x03\x04");
+
 const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], describe: None, cure: "" };
 
 /// The kinds that are told apart.
@@ -37,6 +40,7 @@ const STRANGERS: &[Stranger] = &[
     Stranger {
         what: "a NumPy archive",
         endings: &[".npz"],
+        magic: &[ZIP],
         cure: "numpy.load and infeed.arrays(...) take its arrays as rows",
         ..PLAIN
     },
@@ -54,7 +58,7 @@ const STRANGERS: &[Stranger] = &[
     },
     Stranger { what: "a ROOT file", endings: &[".root"], magic: &[magic(b"root\0")], ..PLAIN },
     Stranger { what: "a safetensors file", endings: &[".safetensors"], ..PLAIN },
-    Stranger { what: "a PyTorch file", endings: &[".pt", ".pth"], ..PLAIN },
+    Stranger { what: "a PyTorch file", endings: &[".pt", ".pth"], magic: &[ZIP], ..PLAIN },
     Stranger {
         what: "a pickle, which can run any code when it is loaded",
         endings: &[".pkl", ".pickle"],
@@ -63,7 +67,7 @@ const STRANGERS: &[Stranger] = &[
     Stranger {
         what: "a ZIP archive",
         endings: &[".zip"],
-        magic: &[magic(b"PK\x03\x04")],
+        magic: &[ZIP],
         cure: "unpack it and open the folder",
         ..PLAIN
     },
@@ -140,8 +144,10 @@ pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> 
         let begins = matches!(file.head.trim_ascii_start().first(), Some(b'{' | b'['));
         (begins && ends_with(file.name, ".json")).then_some((Sure::Barely, &JSON_DOCUMENT))
     };
-    // Of kinds that share their first bytes (archives) the one with the name is meant.
-    STRANGERS.iter().filter_map(sure).max_by_key(|(sure, _)| *sure).or_else(document)
+    // Of kinds that share their first bytes (archives) the one with the name is meant, and else the plain archive.
+    let known = STRANGERS.iter().filter_map(sure);
+    let rank = |(sure, stranger): &(Sure, &Stranger)| (*sure, stranger.what == "a ZIP archive");
+    known.max_by_key(rank).or_else(document)
 }
 
 /// What a folder is.

@@ -7,6 +7,9 @@ use std::{
     sync::Arc,
 };
 
+/// Writes the bytes of an object under its name.
+pub type PutObject = Box<dyn Fn(&str, &[u8])>;
+
 /// A store that the suite can write to.
 pub struct StoreCase {
     /// The store.
@@ -14,7 +17,7 @@ pub struct StoreCase {
     /// What names begin with: a folder of its own, with a `/` at its end.
     pub root: String,
     /// Writes an object, in place of one of the same name.
-    pub put: Box<dyn Fn(&str, &[u8])>,
+    pub put: PutObject,
     /// How many objects the largest listing has.
     pub many: usize,
 }
@@ -25,11 +28,14 @@ impl std::fmt::Debug for StoreCase {
     }
 }
 
+/// One check: what is wrong, if anything.
+type Check = fn(&StoreCase) -> Result<(), String>;
+
 /// Checks one store: list, stat, ranges at every edge, missing, empty and changed objects, many names, many threads, and
 /// that streams and maps give what ranges give.
 pub fn check(what: &str, case: &StoreCase) -> Vec<String> {
     let mut faults = Vec::new();
-    let checks: [(&str, fn(&StoreCase) -> Result<(), String>); 9] = [
+    let checks: [(&str, Check); 9] = [
         ("list and stat", list_and_stat),
         ("ranges", ranges),
         ("streams and maps", streams_and_maps),

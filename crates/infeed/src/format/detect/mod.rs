@@ -89,7 +89,7 @@ fn of_files(store: &dyn Store, files: &[&str]) -> Result<&'static FormatEntry> {
             }
         };
         match found {
-            Some(before) if !std::ptr::eq(before, entry) => {
+            Some(before) if before.name != entry.name => {
                 return Err(Error::argument(format!(
                     "the files are of different formats: `{}` is {}, `{name}` is {}; open them one by one",
                     files[0], before.name, entry.name

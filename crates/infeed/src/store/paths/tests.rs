@@ -122,7 +122,7 @@ fn other_schemes_say_so() {
     for form in ["s3://bucket/x.tar", "https://host/x-{0..3}.tar", "pipe:cat x.tar", "gs://b/x"] {
         let error = find(&[form]).unwrap_err();
         assert!(matches!(error, Error::Argument { .. }), "{error}");
-        assert!(error.to_string().contains("not supported yet"), "{error}");
+        assert!(error.to_string().contains("there is no store for `"), "{error}");
     }
     assert!(find(&["file://elsewhere/x"]).unwrap_err().to_string().contains("another host"));
     assert!(find(&[""]).is_err());
