@@ -31,7 +31,7 @@ def corpus(documents: list[list[int]], tmp_path_factory: pytest.TempPathFactory)
     for part in range(3):
         lines = [json.dumps({"tokens": d, "n": len(d)}) for d in documents[part * 100 : part * 100 + 100]]
         (folder / f"part-{part}.jsonl").write_text("\n".join(lines) + "\n")
-    return infeed.jsonl(str(folder), fields={"tokens": "int64[]"})
+    return infeed.jsonl(str(folder), fields=["tokens"])
 
 
 def _loaded(pipeline: infeed.Pipeline, batch: int = 7, **options: Any) -> list[dict[str, np.ndarray]]:
@@ -201,7 +201,7 @@ def test_bad_documents(tmp_path: Path) -> None:
     lines = [json.dumps({"tokens": [i] * 4}) for i in range(20)]
     lines[7] = '{"tokens": [1, 2'
     (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
-    pipeline = infeed.jsonl(str(tmp_path / "x.jsonl"), fields={"tokens": "int64[]"}).pack(4)
+    pipeline = infeed.jsonl(str(tmp_path / "x.jsonl"), fields=["tokens"]).pack(4)
     with pytest.raises((ValueError, RuntimeError), match=r"x\.jsonl"):
         _rows(pipeline)
     with pipeline.batch(5).to_numpy(on_error="skip") as loader:

@@ -341,8 +341,10 @@ def test_wrong_arguments(tmp_path):
         infeed.Pipeline(recipe).explain()
     document = tmp_path / "b.json"
     document.write_text(json.dumps([{"a": 1}]))
-    with pytest.raises(infeed.PlanError, match="one JSON document"):
+    with pytest.raises(ValueError, match="is one JSON document, not JSON lines"):
         infeed.open(document).explain()
+    with pytest.raises(infeed.PlanError, match="one JSON document"):
+        infeed.jsonl(document).explain()
     (tmp_path / "empty.txt").write_text("")
     with pytest.raises(infeed.PlanError, match="no rows"):
         infeed.text(tmp_path / "empty.txt").explain()
