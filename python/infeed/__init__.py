@@ -15,7 +15,7 @@
 A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
 """
 
-from . import transforms
+from . import stores, transforms
 from ._core import __version__, usable_cpus
 from .batch import Batch
 from .doors.loader import Loader
@@ -94,6 +94,7 @@ __all__ = [
     "open",
     "parquet",
     "sqlite",
+    "stores",
     "stream",
     "table",
     "table_info",
