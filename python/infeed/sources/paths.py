@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from .. import _core
@@ -22,16 +21,20 @@ def path_list(paths: Paths) -> list[str]:
 
 def open_format(format: str, paths: Paths, given: Mapping[str, Any]) -> Pipeline:
     """Read files of one format. What has its default is left out: the same pipeline is the same recipe."""
-    defaults = _defaults()[format]
+    defaults = _defaults(format)
     plain = {name: plain_value(value) for name, value in given.items()}
     return _open(paths, format, {name: value for name, value in plain.items() if value != defaults[name]})
 
 
-@cache
-def _defaults() -> dict[str, dict[str, Any]]:
-    """The defaults of all formats, by the loader's own table."""
-    entries = json.loads(_core.entries("formats"))
-    return {entry["name"]: {p["name"]: p["default"] for p in entry["params"]} for entry in entries}
+_DEFAULTS: dict[str, dict[str, Any]] = {}
+
+
+def _defaults(format: str) -> dict[str, Any]:
+    """The defaults of a format, by the loader's own table, which is read once."""
+    if not _DEFAULTS:
+        for entry in json.loads(_core.entries("formats")):
+            _DEFAULTS[entry["name"]] = {p["name"]: p["default"] for p in entry["params"]}
+    return _DEFAULTS[format]
 
 
 def plain_value(value: Any) -> Any:
