@@ -134,7 +134,9 @@ def test_names_of_formats_stand_in_the_table_alone() -> None:
 
 
 def test_the_walks_name_files_that_exist() -> None:
-    for title, walk in re.findall(r"^\*\*(One [^*]+)\*\*\n((?:\d+\. .*\n)+)", section("Four walks"), re.MULTILINE):
+    walks = re.findall(r"^\*\*(One [^*]+)\*\*\n((?:\d+\. .*\n)+)", section("Four walks"), re.MULTILINE)
+    assert len(walks) == 4
+    for title, walk in walks:
         files = re.findall(r"`([\w./-]+\.(?:rs|py))`", walk)
         assert len(files) >= 5, title
         assert len(files) == len(set(files)), f"{title}: a file twice"

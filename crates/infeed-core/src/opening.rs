@@ -120,20 +120,18 @@ pub enum Sure {
 }
 
 /// What an entry takes data for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guess {
     /// How sure it is.
     pub sure: Sure,
     /// How many files of a folder it speaks for. Among folders' guesses that are equally sure, more files win.
     pub count: usize,
-    /// What was seen, where that is more than the format's `about`: `a NumPy array of float32 64x64x64`.
-    pub saw: Option<String>,
 }
 
 impl Guess {
     /// A guess about one file.
     pub const fn new(sure: Sure) -> Self {
-        Guess { sure, count: 1, saw: None }
+        Guess { sure, count: 1 }
     }
 }
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Loader(Face):
     """Gives batches, epoch after epoch: each ``iter(loader)`` starts the next one.
 
-    Options, all of them with good defaults and none of them changing which batches come:
+    Options, all of them with good defaults. Threads, prefetch and memory never change which batches come:
 
     * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
     * ``io_threads``: threads that read

@@ -15,12 +15,11 @@ const ENDING: &str = ".arrow";
 pub(crate) fn recognise(look: &FolderLook<'_>) -> Result<Option<Guess>> {
     let has = |name: &str| look.files.iter().any(|file| inside(look.folder, file) == name);
     if has(SPLITS) || has(STATE) || has(ABOUT) {
-        let saw = Some("a data set that Hugging Face saved".to_owned());
-        return Ok(Some(Guess { sure: Sure::Certain, count: look.files.len(), saw }));
+        return Ok(Some(Guess { sure: Sure::Certain, count: look.files.len() }));
     }
     let entry = &crate::shard::ipc::FORMAT.entry;
     let count = look.files.iter().filter(|name| entry.has_ending(name)).count();
-    Ok((count > 0).then_some(Guess { sure: Sure::Name, count, saw: None }))
+    Ok((count > 0).then_some(Guess { sure: Sure::Name, count }))
 }
 
 /// The files of a data set folder, and whether it has splits; `None` when it is an ordinary folder. `below` are the names of

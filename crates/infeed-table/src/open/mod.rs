@@ -153,7 +153,7 @@ fn of_folder(store: &dyn Store, folder: &str) -> Result<Vec<(&'static FormatEntr
         let count = files.iter().filter(|name| entry.has_ending(name)).count();
         let guess = match entry.recognise_folder {
             Some(recognise) => recognise(&FolderLook { folder, files: &files, store })?,
-            None => (count > 0).then_some(Guess { sure: Sure::Name, count, saw: None }),
+            None => (count > 0).then_some(Guess { sure: Sure::Name, count }),
         };
         out.extend(guess.map(|guess| (*entry, guess)));
     }

@@ -77,7 +77,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
         recognise: Some(|file| FORMAT.entry.has_ending(file.name).then(|| Guess::new(Sure::Barely))),
         recognise_folder: Some(|look| {
             let count = look.files.iter().filter(|name| FORMAT.entry.has_ending(name)).count();
-            Ok((count > 0).then_some(Guess { sure: Sure::Barely, count, saw: None }))
+            Ok((count > 0).then_some(Guess { sure: Sure::Barely, count }))
         }),
         open,
     },
