@@ -5,7 +5,7 @@ use std::{fmt::Debug, sync::Arc};
 
 /// One field of a batch.
 #[derive(Debug)]
-pub struct Block<'a> {
+pub struct BatchBlock<'a> {
     /// The elements of all samples, one sample after the other without gaps; empty for fields that come as lists.
     pub data: &'a mut [u8],
     /// Memory for what [`BatchTransform::spec`] promises, when that differs from what is there. Its content is left over
@@ -23,7 +23,7 @@ pub struct BatchMut<'a> {
     /// How many samples there are. It can be none.
     pub samples: usize,
     /// The fields, in the order of `spec`.
-    pub blocks: Vec<Block<'a>>,
+    pub blocks: Vec<BatchBlock<'a>>,
 }
 
 /// A change of whole batches, done by the thread that finishes the batch.

@@ -3,7 +3,7 @@
 //! The image below stays undecoded until it is rendered; then its covers are painted over the finished values, in their
 //! type and layout. Crops and flips move covers along; a resize cannot.
 
-use crate::{Dtype, Finish, Layout, Rng};
+use crate::{Dtype, Finish, PixelLayout, Rng};
 use std::ops::Range;
 
 /// What a cover shows.
@@ -80,11 +80,11 @@ impl Cover {
             for y in shown(self.top, self.height, canvas.size.1) {
                 let row = canvas.place(channel, columns.start, y) * size;
                 match canvas.finish.layout {
-                    Layout::Chw => {
+                    PixelLayout::Chw => {
                         let row = &mut canvas.out[row..row + columns.len() * size];
                         row.chunks_exact_mut(size).for_each(|to| to.copy_from_slice(&bytes[..size]));
                     }
-                    Layout::Hwc => {
+                    PixelLayout::Hwc => {
                         for to in canvas.out[row..].chunks_mut(size * canvas.channels).take(columns.len()) {
                             to[..size].copy_from_slice(&bytes[..size]);
                         }
@@ -128,8 +128,8 @@ impl Canvas<'_> {
     fn place(&self, channel: usize, x: usize, y: usize) -> usize {
         let (w, h) = (self.size.0 as usize, self.size.1 as usize);
         match self.finish.layout {
-            Layout::Hwc => (y * w + x) * self.channels + channel,
-            Layout::Chw => (channel * h + y) * w + x,
+            PixelLayout::Hwc => (y * w + x) * self.channels + channel,
+            PixelLayout::Chw => (channel * h + y) * w + x,
         }
     }
 }

@@ -20,7 +20,7 @@ const MARGIN: u32 = 2;
 
 /// The order of an image's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Layout {
+pub enum PixelLayout {
     /// Height, width, channels: as decoders give it.
     Hwc,
     /// Channels, height, width: as PyTorch wants it.
@@ -33,7 +33,7 @@ pub struct Finish {
     /// Element type: u8, f16, bf16 or f32.
     pub dtype: Dtype,
     /// Order of axes.
-    pub layout: Layout,
+    pub layout: PixelLayout,
     /// Multiplies channel c.
     pub scale: [f32; 4],
     /// Is added to channel c.
@@ -43,7 +43,7 @@ pub struct Finish {
 impl Finish {
     /// Pixels as they are.
     pub const PLAIN: Finish =
-        Finish { dtype: Dtype::U8, layout: Layout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
+        Finish { dtype: Dtype::U8, layout: PixelLayout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
 }
 
 /// Where the pixels come from.
@@ -151,8 +151,8 @@ impl Image {
     pub fn shape(&self) -> [usize; 3] {
         let (h, w, c) = (self.y.out as usize, self.x.out as usize, usize::from(self.channels));
         match self.finish.layout {
-            Layout::Hwc => [h, w, c],
-            Layout::Chw => [c, h, w],
+            PixelLayout::Hwc => [h, w, c],
+            PixelLayout::Chw => [c, h, w],
         }
     }
 
@@ -318,12 +318,12 @@ impl Image {
             }
         }
         match self.finish.layout {
-            Layout::Hwc => {
+            PixelLayout::Hwc => {
                 for (i, element) in out.chunks_exact_mut(size).enumerate() {
                     element.copy_from_slice(&value[i % c][..size]);
                 }
             }
-            Layout::Chw => {
+            PixelLayout::Chw => {
                 let plane = out.len() / c;
                 for (i, plane) in out.chunks_exact_mut(plane).enumerate() {
                     plane.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&value[i][..size]));
@@ -367,8 +367,10 @@ impl Image {
         let (w, h) = (self.x.out as usize, self.y.out as usize);
         let (lead_x, lead_y) = (self.x.lead() as usize, self.y.lead() as usize);
         let (layout, row_stride, offset) = match self.finish.layout {
-            Layout::Hwc => (infeed_resample::Layout::Hwc, w * channels, (lead_y * w + lead_x) * channels),
-            Layout::Chw => (infeed_resample::Layout::Chw, w, lead_y * w + lead_x),
+            PixelLayout::Hwc => {
+                (infeed_resample::Layout::Hwc, w * channels, (lead_y * w + lead_x) * channels)
+            }
+            PixelLayout::Chw => (infeed_resample::Layout::Chw, w, lead_y * w + lead_x),
         };
         let dtype = match self.finish.dtype {
             Dtype::U8 => infeed_resample::Dtype::U8,

@@ -1,6 +1,6 @@
 //! What a field or a sample looks like, known before anything is read.
 
-use crate::{Dtype, Error, Layout, Result};
+use crate::{Dtype, Error, PixelLayout, Result};
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ pub enum Dim {
 
 /// What a field is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
+pub enum FieldKind {
     /// Bytes as they lie in the shard.
     Encoded,
     /// UTF-8 text.
@@ -25,14 +25,14 @@ pub enum Kind {
     /// A dense array; a scalar has no dimensions.
     Array,
     /// Pixels in the given layout.
-    Image(Layout),
+    Image(PixelLayout),
 }
 
 /// Kind, element type and shape of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldSpec {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Element type; `u8` for bytes and text.
     pub dtype: Dtype,
     /// Shape of one sample.
@@ -42,33 +42,33 @@ pub struct FieldSpec {
 impl FieldSpec {
     /// Bytes as stored.
     pub fn encoded() -> Self {
-        FieldSpec { kind: Kind::Encoded, dtype: Dtype::U8, shape: vec![Dim::Any] }
+        FieldSpec { kind: FieldKind::Encoded, dtype: Dtype::U8, shape: vec![Dim::Any] }
     }
 
     /// Text.
     pub fn text() -> Self {
-        FieldSpec { kind: Kind::Text, dtype: Dtype::U8, shape: vec![Dim::Any] }
+        FieldSpec { kind: FieldKind::Text, dtype: Dtype::U8, shape: vec![Dim::Any] }
     }
 
     /// JSON.
     pub fn json() -> Self {
-        FieldSpec { kind: Kind::Json, dtype: Dtype::U8, shape: vec![Dim::Any] }
+        FieldSpec { kind: FieldKind::Json, dtype: Dtype::U8, shape: vec![Dim::Any] }
     }
 
     /// One number.
     pub fn scalar(dtype: Dtype) -> Self {
-        FieldSpec { kind: Kind::Array, dtype, shape: vec![] }
+        FieldSpec { kind: FieldKind::Array, dtype, shape: vec![] }
     }
 
     /// An array of unknown shape.
     pub fn array(dtype: Dtype, shape: Vec<Dim>) -> Self {
-        FieldSpec { kind: Kind::Array, dtype, shape }
+        FieldSpec { kind: FieldKind::Array, dtype, shape }
     }
 
     /// A u8 image of unknown size, height x width x channels.
     pub fn image(channels: Dim) -> Self {
         FieldSpec {
-            kind: Kind::Image(Layout::Hwc),
+            kind: FieldKind::Image(PixelLayout::Hwc),
             dtype: Dtype::U8,
             shape: vec![Dim::Any, Dim::Any, channels],
         }
@@ -88,7 +88,7 @@ impl FieldSpec {
     /// Bytes of one sample when every dimension is fixed and the field is an array or image.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.kind {
-            Kind::Array | Kind::Image(_) => {
+            FieldKind::Array | FieldKind::Image(_) => {
                 Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size())
             }
             _ => None,
@@ -98,9 +98,8 @@ impl FieldSpec {
     /// Height, width and channels of an image spec.
     pub fn image_dims(&self) -> Option<(Dim, Dim, Dim)> {
         match (self.kind, self.shape.as_slice()) {
-            (Kind::Image(Layout::Hwc), [h, w, c]) | (Kind::Image(Layout::Chw), [c, h, w]) => {
-                Some((*h, *w, *c))
-            }
+            (FieldKind::Image(PixelLayout::Hwc), [h, w, c])
+            | (FieldKind::Image(PixelLayout::Chw), [c, h, w]) => Some((*h, *w, *c)),
             _ => None,
         }
     }
@@ -109,10 +108,10 @@ impl FieldSpec {
     #[must_use]
     pub fn with_size(&self, height: Dim, width: Dim) -> Self {
         let mut out = self.clone();
-        if let (Kind::Image(layout), Some((_, _, c))) = (self.kind, self.image_dims()) {
+        if let (FieldKind::Image(layout), Some((_, _, c))) = (self.kind, self.image_dims()) {
             out.shape = match layout {
-                Layout::Hwc => vec![height, width, c],
-                Layout::Chw => vec![c, height, width],
+                PixelLayout::Hwc => vec![height, width, c],
+                PixelLayout::Chw => vec![c, height, width],
             };
         }
         out
@@ -120,13 +119,13 @@ impl FieldSpec {
 
     /// The same image spec in another layout.
     #[must_use]
-    pub fn with_layout(&self, layout: Layout) -> Self {
+    pub fn with_layout(&self, layout: PixelLayout) -> Self {
         let mut out = self.clone();
         if let Some((h, w, c)) = self.image_dims() {
-            out.kind = Kind::Image(layout);
+            out.kind = FieldKind::Image(layout);
             out.shape = match layout {
-                Layout::Hwc => vec![h, w, c],
-                Layout::Chw => vec![c, h, w],
+                PixelLayout::Hwc => vec![h, w, c],
+                PixelLayout::Chw => vec![c, h, w],
             };
         }
         out
@@ -136,15 +135,15 @@ impl FieldSpec {
 impl fmt::Display for FieldSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            Kind::Encoded => return f.write_str("encoded bytes"),
-            Kind::Text => return f.write_str("text"),
-            Kind::Json => return f.write_str("json"),
-            Kind::Array => "",
-            Kind::Image(Layout::Hwc) => "image hwc ",
-            Kind::Image(Layout::Chw) => "image chw ",
+            FieldKind::Encoded => return f.write_str("encoded bytes"),
+            FieldKind::Text => return f.write_str("text"),
+            FieldKind::Json => return f.write_str("json"),
+            FieldKind::Array => "",
+            FieldKind::Image(PixelLayout::Hwc) => "image hwc ",
+            FieldKind::Image(PixelLayout::Chw) => "image chw ",
         };
         write!(f, "{what}{}", self.dtype)?;
-        if !self.shape.is_empty() || matches!(self.kind, Kind::Image(_)) {
+        if !self.shape.is_empty() || matches!(self.kind, FieldKind::Image(_)) {
             let dims: Vec<String> = self
                 .shape
                 .iter()

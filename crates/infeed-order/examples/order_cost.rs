@@ -7,8 +7,8 @@
 
 use infeed_core::{Order, Result, rng::Rng};
 use infeed_order::{
-    Below, Blend, BlendLength, Block, Concat, Fold, Global, Interleave, Lengths, Pick, Repeat, Sequential,
-    Slice, Split, Stop, fraction,
+    Below, Blend, BlendLength, BlockShuffle, Concat, Fold, Global, Interleave, Lengths, Pick, Repeat,
+    Sequential, Slice, Split, Stop, fraction,
 };
 use std::{hint::black_box, sync::Arc, time::Instant};
 
@@ -98,7 +98,7 @@ fn main() -> Result<()> {
     );
     black_box(places);
     let shards: Below = Arc::new(Sequential::new(0, vec![1000; 100_000]));
-    let order = Block::new(Arc::clone(&shards), 9, 16, None)?;
+    let order = BlockShuffle::new(Arc::clone(&shards), 9, 16, None)?;
     let start = Instant::now();
     let mut last = [shards.places() - 1];
     order.resolve(3, &mut last);

@@ -5,7 +5,8 @@
 
 use infeed_core::{Order, OrderExt, Result, Rng};
 use infeed_order::{
-    Balance, Balanced, Below, Block, Buffer, ByLength, Global, Sequential, Weighted, padding_waste, quality,
+    Balance, Balanced, Below, BlockShuffle, Buffer, ByLength, Global, Sequential, Weighted, padding_waste,
+    quality,
 };
 use std::{sync::Arc, time::Instant};
 
@@ -55,7 +56,7 @@ fn seek(make: &Make) -> Result<f64> {
     Ok(best)
 }
 
-/// What a block shuffle holds: see the documentation of `Block`. One epoch, and the last four windows.
+/// What a block shuffle holds: see the documentation of `BlockShuffle`. One epoch, and the last four windows.
 fn block_memory(window: u64) -> u64 {
     let (shards, rows) = (SHARDS.len() as u64, window * SHARDS[0]);
     let kept = (shards.div_ceil(window)).min(4);
@@ -69,7 +70,7 @@ fn shuffles() -> Result<()> {
         kinds.push((format!("buffer {size}"), 4 * ROWS, Box::new(make)));
     }
     for window in [1, 4, 16, 64] {
-        let make = move || Ok(Arc::new(Block::new(lie(), SEED, window, None)?) as Below);
+        let make = move || Ok(Arc::new(BlockShuffle::new(lie(), SEED, window, None)?) as Below);
         kinds.push((format!("block, window {window}"), block_memory(window), Box::new(make)));
     }
     kinds.push(("global".into(), 0, Box::new(|| Ok(Arc::new(Global::new(lie(), SEED))))));

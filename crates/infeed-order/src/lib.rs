@@ -2,7 +2,7 @@
 //!
 //! The lowest order is [`Sequential`]; all others stand on another one and turn their places into places of it:
 //!
-//! * shuffles: [`Global`], [`Block`], [`Buffer`], [`ByLength`]
+//! * shuffles: [`Global`], [`BlockShuffle`], [`Buffer`], [`ByLength`]
 //! * selections: [`Slice`], [`Pick`], [`Split`], [`Fold`], [`Repeat`], [`Weighted`], [`Balanced`]
 //! * joins: [`Concat`], [`Interleave`], [`Blend`]
 //!
@@ -34,7 +34,7 @@ pub use permutation::Permutation;
 pub use quality::{Quality, quality};
 pub use sample::{Balance, Balanced, Weighted};
 pub use sequential::Sequential;
-pub use shuffle::{Block, Buffer, ByLength, Mixer, padding_waste};
+pub use shuffle::{BlockShuffle, Buffer, ByLength, Mixer, padding_waste};
 pub use steps::{Last, Share, Steps};
 pub use world::World;
 

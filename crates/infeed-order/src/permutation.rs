@@ -14,11 +14,11 @@ const ROUNDS: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Permutation {
     n: u64,
-    kind: Kind,
+    kind: Stored,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum Stored {
     List(Vec<u32>),
     Feistel { left: u32, right: u32, keys: [u64; ROUNDS] },
 }
@@ -32,30 +32,30 @@ impl Permutation {
             for i in (1..list.len()).rev() {
                 list.swap(i, rng.below(i as u64 + 1) as usize);
             }
-            return Permutation { n, kind: Kind::List(list) };
+            return Permutation { n, kind: Stored::List(list) };
         }
         let bits = 64 - (n - 1).leading_zeros();
         let keys = std::array::from_fn(|_| rng.next_u64());
-        Permutation { n, kind: Kind::Feistel { left: bits / 2, right: bits - bits / 2, keys } }
+        Permutation { n, kind: Stored::Feistel { left: bits / 2, right: bits - bits / 2, keys } }
     }
 
     /// Where `place` goes. `place` must be below n.
     pub fn at(&self, place: u64) -> u64 {
         match &self.kind {
-            Kind::List(list) => list.get(place as usize).copied().map_or(0, u64::from),
-            Kind::Feistel { left, right, keys } => walk(place, self.n, *left, *right, keys),
+            Stored::List(list) => list.get(place as usize).copied().map_or(0, u64::from),
+            Stored::Feistel { left, right, keys } => walk(place, self.n, *left, *right, keys),
         }
     }
 
     /// Where each of these places goes.
     pub fn resolve(&self, places: &mut [u64]) {
         match &self.kind {
-            Kind::List(list) => {
+            Stored::List(list) => {
                 for place in places {
                     *place = list.get(*place as usize).copied().map_or(0, u64::from);
                 }
             }
-            Kind::Feistel { left, right, keys } => walk_all(places, self.n, *left, *right, keys),
+            Stored::Feistel { left, right, keys } => walk_all(places, self.n, *left, *right, keys),
         }
     }
 }

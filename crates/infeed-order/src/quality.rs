@@ -119,7 +119,7 @@ impl fmt::Display for Quality {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Below, Block, Global, Sequential};
+    use crate::{Below, BlockShuffle, Global, Sequential};
     use std::sync::Arc;
 
     const SHARDS: [u64; 100] = [500; 100];
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn larger_windows_mix_better() {
         let all: Vec<Quality> =
-            [1, 4, 16, 64].map(|window| of(&Block::new(lie(), 17, window, None).unwrap())).into();
+            [1, 4, 16, 64].map(|window| of(&BlockShuffle::new(lie(), 17, window, None).unwrap())).into();
         for pair in all.windows(2) {
             assert!(pair[0].spread < pair[1].spread, "{} then {}", pair[0], pair[1]);
             assert!(pair[0].neighbours > pair[1].neighbours, "{} then {}", pair[0], pair[1]);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_look_at_some_is_close() {
-        let order = Block::new(lie(), 17, 8, None).unwrap();
+        let order = BlockShuffle::new(lie(), 17, 8, None).unwrap();
         let (all, some) = (of(&order), quality(&order, 1, 100, Some(&SHARDS), 5_099));
         assert_eq!(some.looked_at, 5_000);
         assert!((all.spread - some.spread).abs() < 0.1, "{all} but {some}");
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn says_it_in_a_sentence() {
-        let text = of(&Block::new(lie(), 17, 8, None).unwrap()).to_string();
+        let text = of(&BlockShuffle::new(lie(), 17, 8, None).unwrap()).to_string();
         assert!(text.ends_with("blocks") && text.contains("\nmixes 0.8"), "{text}");
         let alone = quality(&Sequential::of(1), 0, 1, None, 10);
         assert_eq!((alone.spread, alone.neighbours, alone.looked_at), (1.0, 1.0, 1));

@@ -6,7 +6,7 @@ use crate::convert::{self, Plan, bits_per_pixel};
 use crate::header::{Check, Header, Output, Preamble};
 use crate::inflate::{Fault, Inflater};
 use crate::interlace::passes;
-use crate::rows::Rows;
+use crate::rows::RowBuffers;
 
 /// Room past the expected pixels. libdeflate leaves its fast loop when less than about 300 bytes of output
 /// remain, which would be a tenth of a 32x32 image. Bytes that land here mean a corrupt file.
@@ -25,7 +25,7 @@ pub struct Decoder {
     joined: Vec<u8>,
     /// The inflated stream: rows with a filter type in front. Only ever grows, so nothing is cleared twice.
     inflated: Vec<u8>,
-    rows: Rows,
+    rows: RowBuffers,
     convert: convert::Scratch,
 }
 
@@ -49,7 +49,7 @@ impl Decoder {
             inflater: Inflater::new(),
             joined: Vec::new(),
             inflated: Vec::new(),
-            rows: Rows::default(),
+            rows: RowBuffers::default(),
             convert: convert::Scratch::default(),
         }
     }

@@ -7,7 +7,7 @@ use crate::{Error, Header};
 
 /// Row buffers, reused from image to image.
 #[derive(Default)]
-pub(crate) struct Rows {
+pub(crate) struct RowBuffers {
     above: Vec<u8>,
     upper: Vec<u8>,
     lower: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct Rows {
     pixels: Vec<u8>,
 }
 
-impl Rows {
+impl RowBuffers {
     /// For rows that are the output already: each is unfiltered straight into its place.
     pub(crate) fn in_place(
         &mut self,

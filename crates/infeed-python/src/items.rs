@@ -22,17 +22,17 @@ pub(crate) fn stream(make: Py<PyAny>, name: &str) -> Result<Arc<dyn Stream>> {
             PyIterator::from_object(&made).map(Bound::unbind)
         });
         let iterator = iterator.map_err(|e| told(&e))?;
-        Ok(Box::new(Rows { iterator: Some(iterator) }) as Items)
+        Ok(Box::new(ItemRows { iterator: Some(iterator) }) as Items)
     });
     Ok(Arc::new(Wrapped::new(name, make)?))
 }
 
 /// One iterator in motion.
-struct Rows {
+struct ItemRows {
     iterator: Option<Py<PyIterator>>,
 }
 
-impl Iterator for Rows {
+impl Iterator for ItemRows {
     type Item = Result<Vec<(Arc<str>, Value)>>;
 
     fn next(&mut self) -> Option<Self::Item> {

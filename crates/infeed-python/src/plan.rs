@@ -2,7 +2,7 @@
 
 use crate::{errors::raise, given};
 use infeed::order::Ledger;
-use infeed_core::{Dim, Kind, Order, OrderExt};
+use infeed_core::{Dim, FieldKind, Order, OrderExt};
 use pyo3::{prelude::*, types::PyDict};
 use std::sync::Arc;
 
@@ -98,12 +98,12 @@ impl Plan {
     /// Name, kind and element type of every field of a batch.
     #[getter]
     fn fields(&self) -> Vec<(String, &'static str, &'static str)> {
-        let kind = |k: Kind| match k {
-            Kind::Encoded => "bytes",
-            Kind::Text => "text",
-            Kind::Json => "json",
-            Kind::Array => "array",
-            Kind::Image(_) => "image",
+        let kind = |k: FieldKind| match k {
+            FieldKind::Encoded => "bytes",
+            FieldKind::Text => "text",
+            FieldKind::Json => "json",
+            FieldKind::Array => "array",
+            FieldKind::Image(_) => "image",
         };
         self.inner
             .batch_spec()

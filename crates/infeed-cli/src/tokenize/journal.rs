@@ -25,7 +25,7 @@ pub(super) struct Point {
 
 /// What there is of a corpus.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Corpus {
     /// Nothing.
     Nothing,
     /// A finished corpus.
@@ -48,15 +48,15 @@ impl Journal {
     }
 
     /// Looks at what is there. A run that ended between its last steps is brought to one side of them.
-    pub(super) fn look(&self) -> Result<Found> {
+    pub(super) fn look(&self) -> Result<Corpus> {
         let path = self.path();
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(if self.exists("idx") || self.exists("bin") {
-                    Found::Finished
+                    Corpus::Finished
                 } else {
-                    Found::Nothing
+                    Corpus::Nothing
                 });
             }
             Err(e) => return Err(Error::io("read", path, e)),
@@ -75,7 +75,7 @@ impl Journal {
             // The last step was the tidying up.
             (false, false) if self.exists("bin") && self.exists("idx") => {
                 self.remove()?;
-                return Ok(Found::Finished);
+                return Ok(Corpus::Finished);
             }
             // The tokens had their name already, the index not yet: the last point is the end of both.
             (false, true) if self.exists("bin") => {
@@ -84,7 +84,7 @@ impl Journal {
             }
             _ => return Err(broken("is there without the files that it is about")),
         }
-        Ok(Found::Begun(point))
+        Ok(Corpus::Begun(point))
     }
 
     /// What is another, in words.

@@ -22,8 +22,8 @@ use infeed::{
 use infeed_core::Dtype;
 use infeed_text::{Encoder, Options as Encoding, Token};
 use infeed_tokens::TokenWriter;
-use journal::{Found, Journal, Point};
-use parts::Part;
+use journal::{Corpus, Journal, Point};
+use parts::CorpusPart;
 use rate::Rate;
 use serde_json::{Value as Json, json};
 use std::{
@@ -96,16 +96,16 @@ pub(crate) fn run(args: &TokenizeArgs) -> Result<Report, Fault> {
 
 impl Work<'_> {
     /// Makes one corpus, or what is missing of it.
-    fn part(&self, part: &Part) -> Result<Made, Fault> {
+    fn part(&self, part: &CorpusPart) -> Result<Made, Fault> {
         // The whole source, whatever is done of it: what a journal is about.
         let whole = parts::plan(self.args, part, self.eod, 0)?;
         let journal = Journal::new(&part.prefix, self.identity(&whole, part));
-        let found = if self.args.overwrite { Found::Nothing } else { journal.look()? };
+        let found = if self.args.overwrite { Corpus::Nothing } else { journal.look()? };
         let point = match found {
-            Found::Nothing => None,
-            Found::Begun(point) => Some(point),
-            Found::Finished if self.args.resume => return Ok(Made::finished(part)?),
-            Found::Finished => {
+            Corpus::Nothing => None,
+            Corpus::Begun(point) => Some(point),
+            Corpus::Finished if self.args.resume => return Ok(Made::finished(part)?),
+            Corpus::Finished => {
                 let prefix = &part.prefix;
                 return Err(Error::argument(format!(
                     "`{prefix}.bin` is there already: --overwrite makes it anew, --resume leaves it alone"
@@ -121,7 +121,7 @@ impl Work<'_> {
 
     fn write(
         &self,
-        part: &Part,
+        part: &CorpusPart,
         plan: &Arc<Plan>,
         journal: &Journal,
         mut writer: TokenWriter,
@@ -186,7 +186,7 @@ impl Work<'_> {
     }
 
     /// What a run has in common with the one that it goes on from.
-    fn identity(&self, plan: &Plan, part: &Part) -> Json {
+    fn identity(&self, plan: &Plan, part: &CorpusPart) -> Json {
         let identity = plan.identity();
         // Texts of another length are other texts, as far as can be told without reading them.
         let files = find(&part.paths).unwrap_or_default();
@@ -210,7 +210,7 @@ impl Work<'_> {
 
 impl Made {
     /// A corpus that was there.
-    fn finished(part: &Part) -> infeed::Result<Self> {
+    fn finished(part: &CorpusPart) -> infeed::Result<Self> {
         let file = infeed_tokens::tools::info(&crate::tokens::local(), &part.prefix, None)?;
         Ok(Made {
             prefix: part.prefix.clone(),

@@ -7,13 +7,13 @@ use infeed::{
     recipe::{Stage, Use},
     store::{Found, find},
 };
-use infeed_core::{FieldSpec, Kind};
+use infeed_core::{FieldKind, FieldSpec};
 use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 /// One corpus to be.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct CorpusPart {
     pub(super) prefix: String,
     pub(super) paths: Vec<String>,
     /// Rows of the source, where not all of them are meant.
@@ -21,8 +21,8 @@ pub(super) struct Part {
 }
 
 /// The corpora of a command.
-pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<Part>, Fault> {
-    let all = |prefix: String, rows| Part { prefix, paths: args.source.clone(), rows };
+pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<CorpusPart>, Fault> {
+    let all = |prefix: String, rows| CorpusPart { prefix, paths: args.source.clone(), rows };
     if let Some(shards) = args.shards {
         let plan = open(Recipe::new(args.source.clone(), &args.format))?;
         if plan.is_stream() {
@@ -40,7 +40,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<Part>, Fault> {
     if !args.per_file {
         return Ok(vec![all(args.out.clone(), None)]);
     }
-    let mut parts: Vec<Part> = vec![];
+    let mut parts: Vec<CorpusPart> = vec![];
     for found in find(&args.source)? {
         let Found::File(path) = found else {
             return Err(Fault::Usage(format!(
@@ -58,7 +58,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<Part>, Fault> {
                 "--per-file would write {both} to the same `{prefix}.bin`: run them apart"
             )));
         }
-        parts.push(Part { prefix, paths: vec![path], rows: None });
+        parts.push(CorpusPart { prefix, paths: vec![path], rows: None });
     }
     Ok(parts)
 }
@@ -66,7 +66,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<Part>, Fault> {
 /// The pipeline that makes tokens of the rows from `done` on.
 pub(super) fn plan(
     args: &TokenizeArgs,
-    part: &Part,
+    part: &CorpusPart,
     eod: Option<u32>,
     done: u64,
 ) -> Result<Arc<Plan>, Fault> {
@@ -79,7 +79,7 @@ pub(super) fn plan(
         recipe.stages.push(Stage::Slice { start: Some(start as i64), stop, step: None });
     }
     recipe.stages.push(Stage::Select { fields: vec![name.clone()] });
-    if spec.kind == Kind::Encoded {
+    if spec.kind == FieldKind::Encoded {
         let text = Use { name: "text".to_owned(), args: Map::new() };
         recipe.stages.push(Stage::Decode { fields: BTreeMap::from([(name.clone(), text)]) });
     }

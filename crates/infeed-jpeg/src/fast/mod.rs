@@ -36,7 +36,7 @@ use block::Block;
 use frame::{Frame, Tables};
 use planes::Planes;
 use units::Units;
-use upsample::{Direction, Rows, Scratch};
+use upsample::{Direction, RowPair, Scratch};
 use window::Window;
 
 /// The file is not for this decoder, or not as it should be.
@@ -238,7 +238,7 @@ fn upsample_both(
         _ => ((y / 2) as isize, (y / 2) as isize + if below { 1 } else { -1 }),
     };
     for (component, out) in [1, 2].into_iter().zip(chroma) {
-        let rows = Rows { near: planes.row(component, near), far: planes.row(component, far), below };
+        let rows = RowPair { near: planes.row(component, near), far: planes.row(component, far), below };
         let width = if direction == Direction::Down { rows.near.len() } else { rows.near.len() * 2 };
         if out.len() < width {
             out.resize(width, 0);

@@ -3,7 +3,7 @@
 use super::block::{self, order};
 use super::color;
 use super::huffman::{Class, Table};
-use super::upsample::{self, Direction, Rows, Scratch};
+use super::upsample::{self, Direction, RowPair, Scratch};
 use super::*;
 use crate::tests::samples::{Random, SUBSAMPLINGS, Sample, full};
 use crate::{Region, Request, Scale, read_header};
@@ -110,7 +110,7 @@ fn flat_blocks_are_a_shortcut_of_the_transform() {
 }
 
 /// Upsampling as the definition says: one output sample from at most four inputs.
-fn upsampled(direction: Direction, rows: Rows<'_>, x: usize) -> u8 {
+fn upsampled(direction: Direction, rows: RowPair<'_>, x: usize) -> u8 {
     let at = |row: &[u8], x: isize| i32::from(row[x.clamp(0, row.len() as isize - 1) as usize]);
     let below = i32::from(rows.below);
     if direction == Direction::Down {
@@ -135,7 +135,7 @@ fn upsampling_follows_its_definition() {
         let far: Vec<u8> = (0..width).map(|_| random.below(256) as u8).collect();
         for direction in [Direction::Across, Direction::Down, Direction::Both] {
             for below in [false, true] {
-                let rows = Rows { near: &near, far: &far, below };
+                let rows = RowPair { near: &near, far: &far, below };
                 let length = if direction == Direction::Down { width } else { width * 2 };
                 let expected: Vec<u8> = (0..length).map(|x| upsampled(direction, rows, x)).collect();
                 let mut plain = vec![0; length];

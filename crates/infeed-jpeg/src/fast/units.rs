@@ -17,12 +17,12 @@ struct Slot<'a> {
     /// Place of the block within the unit.
     column: usize,
     row: usize,
-    part: Part,
+    part: Needed,
 }
 
 /// What is needed of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Needed {
     Nothing,
     /// Only the first coefficient: the block becomes a single sample.
     First,
@@ -61,9 +61,9 @@ impl<'a> Units<'a> {
         let mut slots = Vec::new();
         for (component, blocks) in frame.components.iter().enumerate() {
             let part = match blocks.size {
-                _ if component != 0 && !chroma => Part::Nothing,
-                1 => Part::First,
-                _ => Part::All,
+                _ if component != 0 && !chroma => Needed::Nothing,
+                1 => Needed::First,
+                _ => Needed::All,
             };
             for row in 0..blocks.down {
                 for column in 0..blocks.across {
@@ -159,7 +159,7 @@ impl<'a> Units<'a> {
                 let blocks = &mut blocks[unit * self.slots.len()..];
                 for (slot, block) in self.slots.iter().zip(blocks) {
                     let prediction = &mut self.predictions[slot.component];
-                    if slot.part == Part::All {
+                    if slot.part == Needed::All {
                         decode_block::<SIMD>(&mut self.bits, slot.dc, slot.ac, prediction, block)?;
                     } else {
                         skip_block::<SIMD>(&mut self.bits, slot.dc, slot.ac, prediction)?;
@@ -264,7 +264,7 @@ fn skip_block<const SIMD: bool>(
 fn pair_up(slots: &[Slot<'_>]) -> (usize, Vec<[usize; 2]>) {
     let count = slots.len();
     let lumas = slots.iter().filter(|slot| slot.component == 0).count();
-    let wanted = slots.iter().filter(|slot| slot.part != Part::Nothing).count();
+    let wanted = slots.iter().filter(|slot| slot.part != Needed::Nothing).count();
     if lumas == 1 {
         return (2, (0..wanted).map(|index| [index, index + count]).collect());
     }

@@ -84,14 +84,14 @@ pub(super) enum Direction {
 
 /// One row to upsample: the nearer and the farther input row and whether the farther one is below.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct RowPair<'a> {
     pub(super) near: &'a [u8],
     pub(super) far: &'a [u8],
     pub(super) below: bool,
 }
 
 #[inline(always)]
-fn any(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch: &mut Scratch) {
+fn any(direction: Direction, rows: RowPair<'_>, out: &mut [u8], scratch: &mut Scratch) {
     match direction {
         Direction::Across => across(rows.near, out, scratch),
         Direction::Down => down(rows.near, rows.far, out, rows.below),
@@ -100,13 +100,13 @@ fn any(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch: &mut Scrat
 }
 
 /// The portable version.
-pub(super) fn row(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch: &mut Scratch) {
+pub(super) fn row(direction: Direction, rows: RowPair<'_>, out: &mut [u8], scratch: &mut Scratch) {
     any(direction, rows, out, scratch);
 }
 
 /// The same code with wider registers.
 #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[target_feature(enable = "avx2")]
-pub(super) fn row_avx2(direction: Direction, rows: Rows<'_>, out: &mut [u8], scratch: &mut Scratch) {
+pub(super) fn row_avx2(direction: Direction, rows: RowPair<'_>, out: &mut [u8], scratch: &mut Scratch) {
     any(direction, rows, out, scratch);
 }

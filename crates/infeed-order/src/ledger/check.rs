@@ -2,7 +2,7 @@
 
 use super::{
     RowHash, Segment, Wrong,
-    verify::{Part, ROWS},
+    verify::{NamedSegment, ROWS},
 };
 use infeed_core::Order;
 
@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
     }
 
     /// What is wrong with a segment, if anything is.
-    pub(super) fn check(&mut self, part: &Part<'_>) -> Option<Wrong> {
+    pub(super) fn check(&mut self, part: &NamedSegment<'_>) -> Option<Wrong> {
         let s = part.segment;
         let (mut hash, mut promised) = (RowHash::default(), 0u64);
         let (order, epoch) = (self.order, self.epoch);

@@ -26,12 +26,12 @@ pub enum Promise {
 }
 
 /// A segment with the name of its ledger.
-pub(super) struct Part<'a> {
+pub(super) struct NamedSegment<'a> {
     pub(super) segment: &'a Segment,
     ledger: Cow<'a, str>,
 }
 
-impl Part<'_> {
+impl NamedSegment<'_> {
     pub(super) fn giver(&self) -> Giver {
         let s = self.segment;
         Giver { ledger: self.ledger.to_string(), rank: s.rank, size: s.size, places: s.from..s.to }
@@ -95,7 +95,7 @@ fn name(ledger: &Ledger, number: usize) -> Cow<'_, str> {
     }
 }
 
-fn parts(ledgers: &[Ledger], epoch: u64, places: u64) -> Result<Vec<Part<'_>>> {
+fn parts(ledgers: &[Ledger], epoch: u64, places: u64) -> Result<Vec<NamedSegment<'_>>> {
     let mut parts = vec![];
     for (n, ledger) in ledgers.iter().enumerate() {
         for segment in ledger.segments().iter().filter(|s| s.epoch == epoch) {
@@ -106,7 +106,7 @@ fn parts(ledgers: &[Ledger], epoch: u64, places: u64) -> Result<Vec<Part<'_>>> {
                     "{name}: places {from}..{to} of rank {rank} of {size} cannot be of epoch {epoch}: {why}"
                 ))
             })?;
-            parts.push(Part { segment, ledger: name(ledger, n) });
+            parts.push(NamedSegment { segment, ledger: name(ledger, n) });
         }
     }
     parts.sort_by_key(|p| (p.segment.from, p.segment.rank));
@@ -114,7 +114,7 @@ fn parts(ledgers: &[Ledger], epoch: u64, places: u64) -> Result<Vec<Part<'_>>> {
 }
 
 /// Where the promise ends. Where the last steps drop what is left, that is where no full step fits any more.
-fn end(parts: &[Part<'_>], places: u64) -> u64 {
+fn end(parts: &[NamedSegment<'_>], places: u64) -> u64 {
     let Some(reached) = parts.iter().map(|p| p.segment.to).max() else { return places };
     let mut end = 0;
     for part in parts.iter().filter(|p| p.segment.to == reached) {
@@ -128,8 +128,8 @@ fn end(parts: &[Part<'_>], places: u64) -> u64 {
 }
 
 /// The segments that gave some of these places.
-fn givers(parts: &[Part<'_>], found: &Range<u64>, places: u64) -> Vec<Giver> {
-    let gave = |part: &&Part<'_>| {
+fn givers(parts: &[NamedSegment<'_>], found: &Range<u64>, places: u64) -> Vec<Giver> {
+    let gave = |part: &&NamedSegment<'_>| {
         let s = part.segment;
         let both = s.from.max(found.start)..s.to.min(found.end);
         if both.is_empty() {
@@ -142,7 +142,7 @@ fn givers(parts: &[Part<'_>], found: &Range<u64>, places: u64) -> Vec<Giver> {
             share.start.max(both.start) < share.end.min(both.end)
         })
     };
-    parts.iter().filter(gave).take(GIVERS).map(Part::giver).collect()
+    parts.iter().filter(gave).take(GIVERS).map(NamedSegment::giver).collect()
 }
 
 /// The absent ranks that explain something that is missing.
@@ -171,7 +171,7 @@ impl Places {
 
 impl Verdict {
     /// Everything that can be counted.
-    fn of(parts: &[Part<'_>], epoch: u64, places: u64) -> Self {
+    fn of(parts: &[NamedSegment<'_>], epoch: u64, places: u64) -> Self {
         // Counts come from files: a damaged one must not end in an overflow.
         let sum = |of: fn(&Segment) -> u64| parts.iter().map(|p| of(p.segment)).fold(0, u64::saturating_add);
         let mut runs: Vec<_> =

@@ -31,7 +31,7 @@ const KEPT: usize = 4;
 /// Holds 8 bytes per block, 12 more per block and epoch (two are kept), and 4 bytes per row of the last few windows
 /// (none for windows of more than 65,536 rows).
 #[derive(Debug)]
-pub struct Block {
+pub struct BlockShuffle {
     below: Below,
     seed: u64,
     window: usize,
@@ -57,7 +57,7 @@ struct Window {
     permutation: Arc<Permutation>,
 }
 
-impl Block {
+impl BlockShuffle {
     /// Shuffles the blocks of an order, and the rows within each `window` of them. With `cut`, blocks are first cut
     /// into pieces of at most so many rows: better mixing out of large shards, for more and smaller reads.
     pub fn new(below: Below, seed: u64, window: u64, cut: Option<u64>) -> Result<Self> {
@@ -94,7 +94,7 @@ impl Block {
             }
         }
         let window = usize::try_from(window).unwrap_or(usize::MAX);
-        Ok(Block {
+        Ok(BlockShuffle {
             below,
             seed,
             window,
@@ -143,7 +143,7 @@ impl Epoch {
     }
 }
 
-impl Order for Block {
+impl Order for BlockShuffle {
     fn places(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }

@@ -11,7 +11,7 @@ const EPOCHS: usize = 2;
 ///
 /// A buffer cannot be addressed: what stands at a place depends on everything before it. So the whole epoch is worked
 /// out when it is first asked for, and held: 4 bytes per row and epoch (8 beyond 2^32 rows), for two epochs. It exists
-/// to compare with, and for those who want exactly this behaviour; [`Block`](crate::Block) mixes better for less.
+/// to compare with, and for those who want exactly this behaviour; [`BlockShuffle`](crate::BlockShuffle) mixes better for less.
 #[derive(Debug)]
 pub struct Buffer {
     below: Below,

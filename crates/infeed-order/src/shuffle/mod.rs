@@ -7,7 +7,7 @@ mod mixer;
 #[cfg(test)]
 mod tests;
 
-pub use block::Block;
+pub use block::BlockShuffle;
 pub use buffer::Buffer;
 pub use by_length::{ByLength, padding_waste};
 pub use mixer::Mixer;

@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn block(blocks in layout(), window in 1u64..40, cut in prop::option::of(1u64..20)) {
-        let make = |seed| Box::new(Block::new(lie(&blocks), seed, window, cut).unwrap()) as Box<dyn Order>;
+        let make = |seed| Box::new(BlockShuffle::new(lie(&blocks), seed, window, cut).unwrap()) as Box<dyn Order>;
         is_a_permutation(&make, blocks.iter().sum())?;
     }
 
@@ -80,7 +80,7 @@ proptest! {
     /// The rows of each window come from as many blocks as it has, and every block is in one window.
     #[test]
     fn a_window_has_its_blocks(count in 1usize..40, rows in 1u64..20, window in 1u64..10) {
-        let order = Block::new(lie(&vec![rows; count]), 17, window, None).unwrap();
+        let order = BlockShuffle::new(lie(&vec![rows; count]), 17, window, None).unwrap();
         let found = all(&order, 2);
         let mut at = 0;
         let mut seen = vec![false; count];
@@ -109,7 +109,7 @@ fn seed_and_epoch_decide() {
     let blocks = [50u64; 20];
     type Make = fn(Below, u64) -> Box<dyn Order>;
     let makes: [Make; 3] = [
-        |below, seed| Box::new(Block::new(below, seed, 4, None).unwrap()),
+        |below, seed| Box::new(BlockShuffle::new(below, seed, 4, None).unwrap()),
         |below, seed| Box::new(Buffer::new(below, seed, 100, 10).unwrap()),
         |below, seed| Box::new(ByLength::new(below, lengths(1000), 200, 10, seed).unwrap()),
     ];
@@ -125,7 +125,7 @@ fn seed_and_epoch_decide() {
 #[test]
 fn pinned() {
     let rows = |order: &dyn Order| order.rows(1, 0..10);
-    assert_eq!(rows(&Block::new(lie(&[4, 0, 3, 5]), 17, 2, None).unwrap()), PINNED_BLOCK);
+    assert_eq!(rows(&BlockShuffle::new(lie(&[4, 0, 3, 5]), 17, 2, None).unwrap()), PINNED_BLOCK);
     assert_eq!(rows(&Buffer::new(lie(&[12]), 17, 4, 2).unwrap()), PINNED_BUFFER);
     assert_eq!(rows(&ByLength::new(lie(&[12]), lengths(12), 6, 2, 17).unwrap()), PINNED_BY_LENGTH);
 }
@@ -137,7 +137,7 @@ const PINNED_BY_LENGTH: [u64; 10] = [5, 0, 4, 1, 3, 2, 7, 11, 10, 8];
 /// A checkpoint deep in a large epoch is not walked to: the last of 10^8 places, in any epoch.
 #[test]
 fn seeks_at_once() {
-    let order = Block::new(lie(&[1000; 100_000]), 17, 16, None).unwrap();
+    let order = BlockShuffle::new(lie(&[1000; 100_000]), 17, 16, None).unwrap();
     for epoch in [0, 1_000_000_007] {
         let last = order.rows(epoch, 99_999_984..100_000_000);
         assert_eq!(last.len(), 16);
@@ -174,10 +174,10 @@ fn sorting_saves_padding() {
 fn mistakes_are_named() {
     let shuffled: Below = Arc::new(Global::new(lie(&[10]), 3));
     let said = |error: infeed_core::Error| error.to_string();
-    assert!(said(Block::new(shuffled, 1, 4, None).unwrap_err()).contains("kind=\"global\""));
-    assert!(said(Block::new(lie(&[10]), 1, 0, None).unwrap_err()).contains("at least 1"));
-    assert!(said(Block::new(lie(&[10]), 1, 1, Some(0)).unwrap_err()).contains("at least 1"));
-    assert!(said(Block::new(lie(&[1 << 40]), 1, 1, Some(1)).unwrap_err()).contains("larger cut"));
+    assert!(said(BlockShuffle::new(shuffled, 1, 4, None).unwrap_err()).contains("kind=\"global\""));
+    assert!(said(BlockShuffle::new(lie(&[10]), 1, 0, None).unwrap_err()).contains("at least 1"));
+    assert!(said(BlockShuffle::new(lie(&[10]), 1, 1, Some(0)).unwrap_err()).contains("at least 1"));
+    assert!(said(BlockShuffle::new(lie(&[1 << 40]), 1, 1, Some(1)).unwrap_err()).contains("larger cut"));
     assert!(said(Buffer::new(lie(&[10]), 1, 0, 0).unwrap_err()).contains("at least 1"));
     assert!(said(ByLength::new(lie(&[10]), lengths(10), 0, 5, 1).unwrap_err()).contains("window of 0"));
     assert!(said(ByLength::new(lie(&[10]), lengths(10), 5, 0, 1).unwrap_err()).contains("group of 0"));

@@ -1,7 +1,7 @@
 //! Asks every launcher and decides whom to believe.
 
 use super::{
-    Found, Seen, World,
+    FoundWorld, Seen, World,
     launchers::{BY_HAND, MPI, TORCHRUN},
     lightning,
     reading::{Lookup, Ranks, Reading, Says},
@@ -10,13 +10,13 @@ use super::{
 use infeed_core::{Error, Result};
 
 /// The world that the environment of this process speaks of.
-pub fn here() -> Result<Found> {
+pub fn here() -> Result<FoundWorld> {
     detect(&|name| std::env::var(name).ok())
 }
 
 /// The world that an environment speaks of: that of the first launcher with a whole answer, or a process of its own.
 /// An answer that makes no sense, or half an answer that nobody completes, is an error.
-pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<Found> {
+pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<FoundWorld> {
     let readings = read_all(env);
     let mut taken: Option<(usize, &Ranks)> = None;
     for (at, reading) in readings.iter().enumerate() {
@@ -37,7 +37,7 @@ pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<Found> {
             Says::Nothing(why) => format!("passed over: {why}"),
             _ => "passed over".to_owned(),
         };
-        return Ok(Found { world: World::alone(), seen: seen(readings, |_, reading| verdict(reading)) });
+        return Ok(FoundWorld { world: World::alone(), seen: seen(readings, |_, reading| verdict(reading)) });
     };
     let by = readings[at].launcher;
     let (local, verdict) = settle_local(&readings, ranks);
@@ -45,7 +45,7 @@ pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<Found> {
     let world = World { from: by.to_owned(), ..world };
     let seen =
         seen(readings, |n, reading| if n == at { verdict.clone() } else { passed(reading, by, &world) });
-    Ok(Found { world, seen })
+    Ok(FoundWorld { world, seen })
 }
 
 fn read_all(env: Lookup<'_>) -> Vec<Reading> {

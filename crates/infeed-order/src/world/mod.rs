@@ -102,14 +102,14 @@ impl fmt::Display for Seen {
 
 /// What the environment says. As text: the world, then a line for each launcher seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct FoundWorld {
     /// The world.
     pub world: World,
     /// Every launcher that left traces, the one that was believed among them.
     pub seen: Vec<Seen>,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundWorld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = &self.world.from;
         let taken = self.seen.iter().find(|seen| seen.launcher == *from);

@@ -3,7 +3,7 @@
 use super::*;
 use infeed_core::Result;
 
-fn find(env: &str) -> Result<Found> {
+fn find(env: &str) -> Result<FoundWorld> {
     detect(&|name| {
         let pairs = env.split_whitespace().filter_map(|pair| pair.split_once('='));
         pairs.filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).next_back()
@@ -13,7 +13,7 @@ fn find(env: &str) -> Result<Found> {
 /// `rank/size local_rank/local_size from`.
 fn short(env: &str) -> String {
     match find(env) {
-        Ok(Found { world: w, .. }) => {
+        Ok(FoundWorld { world: w, .. }) => {
             format!("{}/{} {}/{} {}", w.rank, w.size, w.local_rank, w.local_size, w.from)
         }
         Err(error) => format!("error: {error}"),
@@ -211,7 +211,7 @@ fn errors_name_the_variables_and_the_cure() {
 #[test]
 fn empty_and_spaced_values() {
     let empty = |name: &str| Some(if name == "RANK" { " " } else { "" }.to_owned());
-    assert_eq!(detect(&empty).unwrap(), Found { world: World::alone(), seen: vec![] });
+    assert_eq!(detect(&empty).unwrap(), FoundWorld { world: World::alone(), seen: vec![] });
     let spaced = |name: &str| match name {
         "RANK" => Some(" 1\n".to_owned()),
         "WORLD_SIZE" => Some("2".to_owned()),

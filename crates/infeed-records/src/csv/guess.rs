@@ -1,6 +1,6 @@
 //! What columns are, and numbers of their fields.
 
-use super::{Rows, cells};
+use super::{RowFinder, cells};
 use crate::{Guess, split::Split};
 use infeed_core::{Dtype, Error, Result};
 
@@ -11,7 +11,7 @@ pub fn delimiter(start: &[u8]) -> u8 {
     let best = [b',', b'\t', b';', b'|'].into_iter().enumerate().max_by_key(|(place, delimiter)| {
         let mut ends = vec![];
         // The rows are cut off somewhere: a quote that is open there says nothing.
-        let _ = Rows::new(*delimiter).split(start, false, &mut ends);
+        let _ = RowFinder::new(*delimiter).split(start, false, &mut ends);
         if ends.is_empty() {
             ends.push(crate::split::End { at: start.len(), lines: 1 });
         }

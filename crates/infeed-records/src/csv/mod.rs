@@ -8,14 +8,14 @@ mod titles;
 
 pub use cells::{Cell, cells};
 pub use guess::{delimiter, guess, parse, write};
-pub use rows::Rows;
+pub use rows::RowFinder;
 pub use titles::{bare, count, titles};
 
 /// Feeds any bytes to the reader of rows and cells: cells lie inside their row and join to it again.
 pub fn fuzz_csv(data: &[u8]) {
     use crate::split::Split;
     let mut ends = vec![];
-    let split = Rows::new(b',').split(data, true, &mut ends);
+    let split = RowFinder::new(b',').split(data, true, &mut ends);
     let (mut start, mut found) = (0, vec![]);
     for end in &ends {
         let row = crate::text::line(&data[start..end.at]);

@@ -6,7 +6,7 @@ use memchr::{memchr, memchr2};
 
 /// Finds the rows of a file. A quote opens a field only where a field begins; elsewhere it is a character.
 #[derive(Debug)]
-pub struct Rows {
+pub struct RowFinder {
     delimiter: u8,
     seen: usize,
     line: usize,
@@ -17,14 +17,14 @@ pub struct Rows {
     before: u64,
 }
 
-impl Rows {
+impl RowFinder {
     /// Rows whose fields are separated by this byte.
     pub fn new(delimiter: u8) -> Self {
-        Rows { delimiter, seen: 0, line: 0, lines: 0, quoted: false, before: 0 }
+        RowFinder { delimiter, seen: 0, line: 0, lines: 0, quoted: false, before: 0 }
     }
 }
 
-impl Split for Rows {
+impl Split for RowFinder {
     fn split(&mut self, bytes: &[u8], last: bool, ends: &mut Vec<End>) -> Result<()> {
         let (mut at, mut base) = (self.seen.min(bytes.len()), 0);
         loop {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 fn table(data: &[u8], delimiter: u8) -> infeed_core::Result<Vec<Vec<String>>> {
     let (mut out, mut found) = (vec![], vec![]);
-    for row in in_pieces(Box::new(Rows::new(delimiter)), data, &[])? {
+    for row in in_pieces(Box::new(RowFinder::new(delimiter)), data, &[])? {
         let row = crate::text::line(&row);
         let row = row.trim_ascii_start();
         cells(row, delimiter, &mut found)?;
@@ -36,7 +36,7 @@ fn open_quotes_are_named() {
 #[test]
 fn lines_of_rows_are_counted() {
     let mut ends = vec![];
-    Rows::new(b',').split(b"a\n\"1\n2\"\n\nb\n", true, &mut ends).unwrap();
+    RowFinder::new(b',').split(b"a\n\"1\n2\"\n\nb\n", true, &mut ends).unwrap();
     assert_eq!(ends.iter().map(|end| end.lines).collect::<Vec<_>>(), [1, 2, 2]);
 }
 
@@ -94,8 +94,8 @@ proptest! {
     ) {
         let data = written(&rows, always, if crlf { "\r\n" } else { "\n" });
         prop_assert_eq!(table(data.as_bytes(), b',').unwrap(), rows);
-        let whole = in_pieces(Box::new(Rows::new(b',')), data.as_bytes(), &[]).unwrap();
-        prop_assert_eq!(in_pieces(Box::new(Rows::new(b',')), data.as_bytes(), &cuts).unwrap(), whole);
+        let whole = in_pieces(Box::new(RowFinder::new(b',')), data.as_bytes(), &[]).unwrap();
+        prop_assert_eq!(in_pieces(Box::new(RowFinder::new(b',')), data.as_bytes(), &cuts).unwrap(), whole);
     }
 
     #[test]

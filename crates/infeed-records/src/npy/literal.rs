@@ -1,7 +1,7 @@
 //! The dictionary in a header, as Python writes it.
 
 /// Its three entries.
-pub(super) struct Found<'a> {
+pub(super) struct HeaderDict<'a> {
     /// The description of the element type; nothing where it is not a text but a list of fields.
     pub(super) descr: Option<&'a [u8]>,
     pub(super) fortran: bool,
@@ -9,7 +9,7 @@ pub(super) struct Found<'a> {
 }
 
 /// The entries of the dictionary, if it is one that NumPy could have written.
-pub(super) fn read(text: &[u8]) -> Option<Found<'_>> {
+pub(super) fn read(text: &[u8]) -> Option<HeaderDict<'_>> {
     let mut literal = Literal { rest: text };
     let (mut descr, mut fortran, mut shape) = (None, None, None);
     literal.expect(b'{')?;
@@ -19,7 +19,7 @@ pub(super) fn read(text: &[u8]) -> Option<Found<'_>> {
         match key {
             // A list of fields: what it says is of no use to anybody here.
             b"descr" if matches!(literal.peek(), Some(b'[' | b'(')) => {
-                return Some(Found { descr: None, fortran: false, shape: vec![] });
+                return Some(HeaderDict { descr: None, fortran: false, shape: vec![] });
             }
             b"descr" => descr = Some(literal.string()?),
             b"fortran_order" => fortran = Some(literal.boolean()?),
@@ -31,7 +31,7 @@ pub(super) fn read(text: &[u8]) -> Option<Found<'_>> {
             break;
         }
     }
-    Some(Found { descr: Some(descr?), fortran: fortran?, shape: shape? })
+    Some(HeaderDict { descr: Some(descr?), fortran: fortran?, shape: shape? })
 }
 
 /// What is left of the text. Its methods give `None` where the text is not what it should be.

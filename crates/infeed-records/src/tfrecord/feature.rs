@@ -6,14 +6,14 @@ use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Result, Tensor, Value, in
 
 /// What a feature is to become: `bytes`, `text`, `int64` (one number), `int64[]` (a list), `float32[2,3]` (an array).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind {
+pub struct FeatureKind {
     /// What comes out.
     pub spec: FieldSpec,
 }
 
-impl Kind {
+impl FeatureKind {
     /// From what a user writes.
-    pub fn parse(text: &str) -> Option<Kind> {
+    pub fn parse(text: &str) -> Option<FeatureKind> {
         let (name, shape) = match text.trim().split_once('[') {
             Some((name, shape)) => (name.trim(), Some(shape.strip_suffix(']')?)),
             None => (text.trim(), None),
@@ -34,7 +34,7 @@ impl Kind {
                 FieldSpec::array(Dtype::parse(name)?, shape)
             }
         };
-        Some(Kind { spec })
+        Some(FeatureKind { spec })
     }
 }
 
@@ -60,12 +60,12 @@ pub fn guess(feature: &Feature<'_>) -> Option<Guess> {
 }
 
 /// A field of a feature. Bytes are shared with the record.
-pub fn value(feature: Feature<'_>, kind: &Kind, record: &Bytes) -> Result<Value> {
+pub fn value(feature: Feature<'_>, kind: &FeatureKind, record: &Bytes) -> Result<Value> {
     let spec = &kind.spec;
     let differs = |found: String| Error::sample(format!("expected {spec}, found {found}"));
     let data = match (feature, spec.kind) {
         (Feature::Nothing, _) => return Ok(Value::Missing),
-        (Feature::Bytes(all), infeed_core::Kind::Encoded | infeed_core::Kind::Text) => {
+        (Feature::Bytes(all), infeed_core::FieldKind::Encoded | infeed_core::FieldKind::Text) => {
             let [only] = all.as_slice() else {
                 return if all.is_empty() {
                     Ok(Value::Missing)
@@ -74,14 +74,14 @@ pub fn value(feature: Feature<'_>, kind: &Kind, record: &Bytes) -> Result<Value>
                 };
             };
             let bytes = record.slice(only.clone());
-            if spec.kind == infeed_core::Kind::Encoded {
+            if spec.kind == infeed_core::FieldKind::Encoded {
                 return Ok(Value::Bytes(bytes));
             }
             return crate::text::decode(&bytes, crate::text::Invalid::Refuse)
                 .map(|t| Value::Text(t.into_owned()));
         }
         (Feature::Bytes(all), _) => return Err(differs(format!("{} byte strings", all.len()))),
-        (_, infeed_core::Kind::Encoded | infeed_core::Kind::Text) => {
+        (_, infeed_core::FieldKind::Encoded | infeed_core::FieldKind::Text) => {
             return Err(differs("numbers".to_owned()));
         }
         (Feature::Ints(all), _) => {

@@ -8,7 +8,7 @@ mod example;
 mod feature;
 
 pub use example::{Feature, features, fuzz_example};
-pub use feature::{Kind, guess, value};
+pub use feature::{FeatureKind, guess, value};
 
 use crate::split::{End, Split};
 use infeed_core::{Error, Result};

@@ -44,7 +44,7 @@ fn floats(all: &[f32], packed: bool) -> Vec<u8> {
 
 fn read(record: &[u8], name: &str, kind: &str) -> Result<Value> {
     let (record, mut out) = (Bytes::copy_from_slice(record), Value::Missing);
-    let kind = Kind::parse(kind).unwrap();
+    let kind = FeatureKind::parse(kind).unwrap();
     features(&record, |found, values| {
         if found == name.as_bytes() {
             out = value(values()?, &kind, &record)?;
@@ -121,7 +121,7 @@ fn features_packed_or_not() {
         let _ = features(&bytes[..end], |_, values| values().map(drop));
     }
     for wrong in ["int65", "float32[a]", "float32[?,?]", "bytes[3]", "int64[2"] {
-        assert!(Kind::parse(wrong).is_none(), "{wrong}");
+        assert!(FeatureKind::parse(wrong).is_none(), "{wrong}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{args, building, guarded};
 use crate::{JpegOptions, jpeg, photo};
 use infeed::decode::DECODERS;
-use infeed_core::{Bytes, Decoder, Dim, Entry, FieldSpec, Kind, Scratch, Value};
+use infeed_core::{Bytes, Decoder, Dim, Entry, FieldKind, FieldSpec, Scratch, Value};
 
 /// Every decoder builds, refuses what is decoded already, survives garbage, and keeps its promise on what it can read.
 pub fn decoders() -> Vec<String> {
@@ -46,11 +46,13 @@ fn promise(decoder: &dyn Decoder, input: &Bytes) -> Result<bool, String> {
     let spec = decoder.spec(&FieldSpec::encoded()).map_err(|e| format!("refuses encoded bytes: {e}"))?;
     let Ok(value) = decoder.decode(input, &mut Scratch::new()) else { return Ok(false) };
     let shape = match (&value, spec.kind) {
-        (Value::Bytes(_), Kind::Encoded) | (Value::Text(_), Kind::Text) | (Value::Json(_), Kind::Json) => {
+        (Value::Bytes(_), FieldKind::Encoded)
+        | (Value::Text(_), FieldKind::Text)
+        | (Value::Json(_), FieldKind::Json) => {
             return Ok(true);
         }
-        (Value::Tensor(t), Kind::Array) if t.dtype == spec.dtype => t.shape.clone(),
-        (Value::Image(i), Kind::Image(layout))
+        (Value::Tensor(t), FieldKind::Array) if t.dtype == spec.dtype => t.shape.clone(),
+        (Value::Image(i), FieldKind::Image(layout))
             if i.finish.layout == layout && i.finish.dtype == spec.dtype =>
         {
             i.shape().to_vec()

@@ -3,7 +3,7 @@
 use super::{args, building, guarded};
 use infeed::mix::ENTRIES;
 use infeed_core::{
-    BatchMut, BatchTransform, Block, Context, Dim, Dtype, Entry, FieldSpec, Rng, Scratch, Spec,
+    BatchBlock, BatchMut, BatchTransform, Context, Dim, Dtype, Entry, FieldSpec, Rng, Scratch, Spec,
 };
 use serde_json::json;
 
@@ -56,8 +56,11 @@ fn apply(
         .map(|i| (spec.fields[i] != after.fields[i]).then(|| after.fields[i].1.fixed_bytes().unwrap_or(0)))
         .map(|bytes| bytes.map(|bytes| vec![left_over; bytes * samples]))
         .collect();
-    let blocks =
-        data.iter_mut().zip(&mut out).map(|(data, out)| Block { data, out: out.as_deref_mut() }).collect();
+    let blocks = data
+        .iter_mut()
+        .zip(&mut out)
+        .map(|(data, out)| BatchBlock { data, out: out.as_deref_mut() })
+        .collect();
     let mut scratch = Scratch::new();
     let mut context = Context { rng: Rng::at(3, 1, row, 0), scratch: &mut scratch };
     let mut batch = BatchMut { spec, on: &[0], samples, blocks };

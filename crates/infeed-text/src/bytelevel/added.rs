@@ -17,11 +17,11 @@ pub(super) enum Piece {
 #[derive(Debug)]
 pub(super) struct Added {
     /// First those that are looked for in the text as it is, then those that are looked for in the text between.
-    rounds: Vec<(AhoCorasick, Vec<Kind>)>,
+    rounds: Vec<(AhoCorasick, Vec<AddedKind>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum AddedKind {
     Plain(u32),
     /// Takes blanks beside it, or must stand alone: the library knows how.
     Odd,
@@ -37,7 +37,7 @@ impl Added {
             for (id, token) in tokens.iter().filter(|(_, t)| t.normalized == normalized) {
                 let odd = token.single_word || token.lstrip || token.rstrip;
                 texts.push(token.content.as_str());
-                kinds.push(if odd { Kind::Odd } else { Kind::Plain(*id) });
+                kinds.push(if odd { AddedKind::Odd } else { AddedKind::Plain(*id) });
             }
             if !texts.is_empty() {
                 let search =
@@ -66,7 +66,9 @@ impl Added {
                 };
                 let mut from = range.start;
                 for found in search.find_iter(&text[range.clone()]) {
-                    let Some(Kind::Plain(id)) = kinds.get(found.pattern().as_usize()) else { return false };
+                    let Some(AddedKind::Plain(id)) = kinds.get(found.pattern().as_usize()) else {
+                        return false;
+                    };
                     let start = range.start + found.start();
                     if from < start {
                         out.push(Piece::Text(from..start));

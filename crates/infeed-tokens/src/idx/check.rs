@@ -1,6 +1,6 @@
 //! Checks of a whole index, in one pass over each array.
 
-use super::{Drift, damaged, header::Header, header::long, layout::Layout};
+use super::{Drift, damaged, header::Header, header::long, layout::SequenceLayout};
 use infeed_core::{Error, Result, Sums};
 
 /// Bytes of the `.bin` that the index does not count.
@@ -13,7 +13,7 @@ pub struct Surplus {
 }
 
 pub(super) struct Checked {
-    pub(super) layout: Layout,
+    pub(super) layout: SequenceLayout,
     pub(super) tokens: u64,
     pub(super) surplus: Option<Surplus>,
 }
@@ -34,7 +34,7 @@ pub(super) fn check(
     // Not more than the bin, or the last sequence would not have been in it; gaps only make it less.
     let counted = found.tokens.saturating_mul(size);
     if counted == bin_len || found.tokens == 0 && bin_len == 0 {
-        let layout = if found.straight { Layout::Straight } else { table(bytes, header, &[]) };
+        let layout = if found.straight { SequenceLayout::Straight } else { table(bytes, header, &[]) };
         return Ok(Checked { layout, tokens: found.tokens, surplus: None });
     }
     let bin = bin_name(name);
@@ -50,7 +50,7 @@ pub(super) fn check(
     match drift {
         Drift::Error => Err(drifting(header, name, &bin, &surplus, filled)),
         Drift::Ignore => {
-            let layout = if found.straight { Layout::Straight } else { table(bytes, header, &[]) };
+            let layout = if found.straight { SequenceLayout::Straight } else { table(bytes, header, &[]) };
             Ok(Checked { layout, tokens: found.tokens, surplus: Some(surplus) })
         }
         Drift::Repair if one_per_document => {
@@ -129,13 +129,13 @@ fn dims(bytes: &[u8], header: &Header, name: &str) -> Result<()> {
     Ok(())
 }
 
-struct Found {
+struct Sequences {
     tokens: u64,
     straight: bool,
 }
 
 /// Checks sizes and pointers.
-fn sequences(bytes: &[u8], header: &Header, name: &str, bin_len: u64) -> Result<Found> {
+fn sequences(bytes: &[u8], header: &Header, name: &str, bin_len: u64) -> Result<Sequences> {
     let element = header.dtype.size() as u64;
     let (mut tokens, mut straight) = (0u64, true);
     for i in 0..header.sequences {
@@ -162,7 +162,7 @@ fn sequences(bytes: &[u8], header: &Header, name: &str, bin_len: u64) -> Result<
             }
         }
     }
-    Ok(Found { tokens, straight })
+    Ok(Sequences { tokens, straight })
 }
 
 fn pointer_error(header: &Header, name: &str, i: usize, size: u64, pointer: i64, bin_len: u64) -> Error {
@@ -180,20 +180,20 @@ fn pointer_error(header: &Header, name: &str, i: usize, size: u64, pointer: i64,
 }
 
 /// Sizes and starts of all sequences. `more` says which get a token more.
-fn table(bytes: &[u8], header: &Header, more: &[bool]) -> Layout {
+fn table(bytes: &[u8], header: &Header, more: &[bool]) -> SequenceLayout {
     let size = |i| header.size(bytes, i) as u32 + u32::from(more.get(i).copied().unwrap_or(false));
-    Layout::Table {
+    SequenceLayout::Table {
         starts: (0..header.sequences).map(size).collect::<Sums<u32>>(),
         repaired: !more.is_empty(),
     }
 }
 
-fn repaired(bytes: &[u8], header: &Header, name: &str) -> Result<Layout> {
+fn repaired(bytes: &[u8], header: &Header, name: &str) -> Result<SequenceLayout> {
     let ends = (1..header.documents).map(|i| header.document(bytes, i));
     let each = header.documents == header.sequences + 1
         && ends.clone().enumerate().all(|(i, end)| end == i as i64 + 1);
     if each {
-        return Ok(Layout::OneMoreEach);
+        return Ok(SequenceLayout::OneMoreEach);
     }
     let mut more = vec![false; header.sequences];
     let mut last = 0;

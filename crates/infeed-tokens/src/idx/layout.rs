@@ -4,7 +4,7 @@ use infeed_core::Sums;
 
 /// How sequences lie in the `.bin`.
 #[derive(Debug)]
-pub(super) enum Layout {
+pub(super) enum SequenceLayout {
     /// One after the other from the first byte on, as the pointers say.
     Straight,
     /// One after the other, and each has a token more than the index counts.

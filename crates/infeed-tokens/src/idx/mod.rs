@@ -24,7 +24,7 @@ use crate::{
 use bytes::Bytes;
 use header::Header;
 use infeed_core::{Dtype, Error, Result, Store};
-use layout::Layout;
+use layout::SequenceLayout;
 use std::{ops::Range, sync::Arc};
 
 pub use check::Surplus;
@@ -52,7 +52,7 @@ pub enum Drift {
 pub struct Index {
     held: Bytes,
     header: Header,
-    layout: Layout,
+    layout: SequenceLayout,
     /// Tokens of all sequences.
     tokens: u64,
     surplus: Option<Surplus>,
@@ -112,7 +112,7 @@ impl Index {
 
     /// Whether uncounted tokens were counted in ([`Drift::Repair`]).
     pub fn is_repaired(&self) -> bool {
-        matches!(self.layout, Layout::OneMoreEach | Layout::Table { repaired: true, .. })
+        matches!(self.layout, SequenceLayout::OneMoreEach | SequenceLayout::Table { repaired: true, .. })
     }
 
     /// Tokens of a sequence.
@@ -120,9 +120,9 @@ impl Index {
     pub fn size(&self, sequence: u64) -> u64 {
         let i = sequence as usize;
         match &self.layout {
-            Layout::Straight => self.header.size(&self.held, i) as u64,
-            Layout::OneMoreEach => self.header.size(&self.held, i) as u64 + 1,
-            Layout::Table { starts, .. } => starts.lens().get(i).map_or(0, |len| u64::from(*len)),
+            SequenceLayout::Straight => self.header.size(&self.held, i) as u64,
+            SequenceLayout::OneMoreEach => self.header.size(&self.held, i) as u64 + 1,
+            SequenceLayout::Table { starts, .. } => starts.lens().get(i).map_or(0, |len| u64::from(*len)),
         }
     }
 
@@ -130,7 +130,7 @@ impl Index {
     #[inline]
     pub fn byte(&self, sequence: u64) -> u64 {
         match &self.layout {
-            Layout::Straight | Layout::Table { repaired: false, .. } => {
+            SequenceLayout::Straight | SequenceLayout::Table { repaired: false, .. } => {
                 self.header.pointer(&self.held, sequence as usize) as u64
             }
             _ => self.first_token(sequence) * self.dtype().size() as u64,
@@ -146,15 +146,15 @@ impl Index {
         let i = sequence as usize;
         let straight = || self.header.pointer(&self.held, i) as u64 / self.dtype().size() as u64;
         match &self.layout {
-            Layout::Straight => straight(),
-            Layout::OneMoreEach => straight() + sequence,
-            Layout::Table { starts, .. } => starts.range(i).map_or(self.tokens, |range| range.start),
+            SequenceLayout::Straight => straight(),
+            SequenceLayout::OneMoreEach => straight() + sequence,
+            SequenceLayout::Table { starts, .. } => starts.range(i).map_or(self.tokens, |range| range.start),
         }
     }
 
     /// Whether sequences lie in the `.bin` as they are numbered, without gaps, from its first byte on.
     pub fn is_straight(&self) -> bool {
-        !matches!(self.layout, Layout::Table { repaired: false, .. })
+        !matches!(self.layout, SequenceLayout::Table { repaired: false, .. })
     }
 
     /// The sequence that holds a token of all sequences laid end to end.

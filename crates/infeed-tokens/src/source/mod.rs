@@ -20,7 +20,7 @@ pub struct TokenSource {
     /// Where each file's tokens begin when all parts are laid end to end, and where the last one's end.
     begins: Vec<u64>,
     options: Options,
-    rows: Rows,
+    rows: RowKind,
     /// Tokens of a row, and how many are read for it.
     len: usize,
     need: usize,
@@ -35,7 +35,7 @@ pub struct TokenSource {
 
 /// Which tokens are a row.
 #[derive(Debug)]
-enum Rows {
+enum RowKind {
     Windows { stride: u64 },
     Gpt(Samples),
 }
@@ -49,8 +49,8 @@ impl TokenSource {
     /// The GPT samples, where rows are such.
     pub fn samples(&self) -> Option<&Samples> {
         match &self.rows {
-            Rows::Gpt(samples) => Some(samples),
-            Rows::Windows { .. } => None,
+            RowKind::Gpt(samples) => Some(samples),
+            RowKind::Windows { .. } => None,
         }
     }
 
@@ -162,9 +162,9 @@ impl Source for TokenSource {
         let tokens: u64 = self.begins.last().copied().unwrap_or(0);
         let length = self.options.length;
         let how = match &self.rows {
-            Rows::Windows { stride } if *stride == length as u64 => format!("windows of {length}"),
-            Rows::Windows { stride } => format!("windows of {length}, {stride} tokens apart"),
-            Rows::Gpt(_) => format!("GPT samples of {length} with seed {}", self.options.seed),
+            RowKind::Windows { stride } if *stride == length as u64 => format!("windows of {length}"),
+            RowKind::Windows { stride } => format!("windows of {length}, {stride} tokens apart"),
+            RowKind::Gpt(_) => format!("GPT samples of {length} with seed {}", self.options.seed),
         };
         let files =
             if self.files.len() == 1 { "1 file".to_owned() } else { format!("{} files", self.files.len()) };

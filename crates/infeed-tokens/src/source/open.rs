@@ -1,6 +1,6 @@
 //! Opens the files of a corpus and settles its rows.
 
-use super::{Rows, TokenSource, position_type};
+use super::{RowKind, TokenSource, position_type};
 use crate::{
     Options, Sampling, TokenFile, element,
     gpt::{self, Ask, Description, Samples},
@@ -35,12 +35,12 @@ impl TokenSource {
         let (rows, shard_rows) = match options.sampling {
             Sampling::Windows => {
                 let stride = options.stride.unwrap_or(options.length as u64);
-                (Rows::Windows { stride }, windows(&begins, stride, need as u64))
+                (RowKind::Windows { stride }, windows(&begins, stride, need as u64))
             }
             Sampling::Megatron => {
                 let samples = samples(&files, &parts, &options)?;
                 let rows = samples.len();
-                (Rows::Gpt(samples), vec![rows])
+                (RowKind::Gpt(samples), vec![rows])
             }
         };
         let parts = files.iter().zip(&parts).map(|(file, part)| tokens(file, part)).collect();

@@ -1,6 +1,6 @@
 //! From the number of a row to the tokens it is made of.
 
-use super::{Rows, TokenSource, write::Scratch};
+use super::{RowKind, TokenSource, write::Scratch};
 use crate::file::Run;
 use bytes::Bytes;
 use infeed_core::{Error, Result};
@@ -15,14 +15,14 @@ impl TokenSource {
             return Err(Error::Internal { what: format!("there is no row {row} of tokens") });
         }
         match &self.rows {
-            Rows::Windows { stride } => {
+            RowKind::Windows { stride } => {
                 let start = row * stride;
                 self.overlaps(start..start + self.need as u64, |file, range| {
                     self.files[file].runs(file as u32, range, out);
                 });
                 Ok(())
             }
-            Rows::Gpt(samples) => {
+            RowKind::Gpt(samples) => {
                 let file = &self.files[0];
                 let Some(index) = file.index() else {
                     return Err(Error::Internal { what: "GPT samples without an index".to_owned() });
@@ -91,11 +91,11 @@ impl TokenSource {
     pub(super) fn place(&self, row: u64) -> (usize, u64) {
         let mut found = (0, 0);
         match &self.rows {
-            Rows::Windows { stride } => {
+            RowKind::Windows { stride } => {
                 let start = row.saturating_mul(*stride);
                 self.overlaps(start..start.saturating_add(1), |file, range| found = (file, range.start));
             }
-            Rows::Gpt(samples) => {
+            RowKind::Gpt(samples) => {
                 let mut first = None;
                 let _ = samples.pieces(row, |document, from, _| {
                     first.get_or_insert((document, from));
@@ -112,7 +112,7 @@ impl TokenSource {
     pub(super) fn starts(&self, row: u64, scratch: &mut Scratch) {
         let starts = &mut scratch.starts;
         match &self.rows {
-            Rows::Windows { stride } => {
+            RowKind::Windows { stride } => {
                 let begin = row * stride;
                 let mut done = 0;
                 self.overlaps(begin..begin + self.need as u64, |file, range| {
@@ -138,7 +138,7 @@ impl TokenSource {
                     starts.push(self.len);
                 }
             }
-            Rows::Gpt(_) => {
+            RowKind::Gpt(_) => {
                 let mut done = 0;
                 for run in &scratch.runs {
                     done += run.tokens as usize;
@@ -172,7 +172,7 @@ impl TokenSource {
 
     /// Whether a GPT sample ends with a document.
     fn ends_document(&self, row: u64) -> bool {
-        let Rows::Gpt(samples) = &self.rows else { return false };
+        let RowKind::Gpt(samples) = &self.rows else { return false };
         let mut last = None;
         let _ = samples.pieces(row, |document, _, to| last = Some((document, to)));
         match (last, self.files[0].index()) {

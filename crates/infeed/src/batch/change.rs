@@ -1,7 +1,7 @@
 //! A finished batch that is changed once more before anybody sees it.
 
 use super::{Batch, Column, Pool, lease::Open};
-use infeed_core::{BatchMut, BatchTransform, Block, Context, Error, FieldSpec, Result, Spec};
+use infeed_core::{BatchBlock, BatchMut, BatchTransform, Context, Error, FieldSpec, Result, Spec};
 use std::sync::Arc;
 
 /// One batch transform with what it finds and what it leaves, settled by the plan.
@@ -48,7 +48,7 @@ impl Change {
                 }
                 Column::List(_) => &mut [],
             };
-            blocks.push(Block { data, out: open.as_mut().map(Open::bytes_mut) });
+            blocks.push(BatchBlock { data, out: open.as_mut().map(Open::bytes_mut) });
         }
         self.transform.apply(&mut BatchMut { spec: &self.before, on: &self.on, samples, blocks }, context)?;
         for (at, open) in opened.into_iter().enumerate() {

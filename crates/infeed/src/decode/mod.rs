@@ -38,7 +38,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-use infeed_core::{Decoder, Entry, Error, FieldSpec, Kind, Result};
+use infeed_core::{Decoder, Entry, Error, FieldKind, FieldSpec, Result};
 
 pub use codec::{Codec, codec_of};
 
@@ -69,7 +69,7 @@ pub static CODECS: &[Codec] = &[];
 
 /// Refuses a field that something has decoded already.
 fn needs_encoded(name: &str, field: &FieldSpec) -> Result<()> {
-    if field.kind == Kind::Encoded {
+    if field.kind == FieldKind::Encoded {
         return Ok(());
     }
     Err(Error::plan(

@@ -2,7 +2,7 @@
 
 use super::{CODECS, DECODERS, samples};
 use infeed_core::{
-    Bytes, Decoder, Dim, Dtype, Error, FieldSpec, Image, Layout, Scratch, Value, registry::find,
+    Bytes, Decoder, Dim, Dtype, Error, FieldSpec, Image, PixelLayout, Scratch, Value, registry::find,
 };
 
 /// A decoder by its name, with arguments as JSON.
@@ -21,7 +21,7 @@ pub(super) fn decode(name: &str, args: &str, bytes: &[u8]) -> Result<Value, Stri
 fn render(name: &str, args: &str, bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
     let Ok(Value::Image(image)) = decode(name, args, bytes) else { panic!("not an image") };
     let image: &Image = &image;
-    assert_eq!(image.finish.layout, Layout::Hwc);
+    assert_eq!(image.finish.layout, PixelLayout::Hwc);
     let mut out = vec![0; image.bytes()];
     image.render(&mut Scratch::new(), &mut out).unwrap();
     (image.width(), image.height(), image.channels(), out)

@@ -1,6 +1,6 @@
 //! Rectangles that are cut out of one sample and pasted into the next.
 
-use infeed_core::{Layout, Rng};
+use infeed_core::{PixelLayout, Rng};
 
 /// A rectangle of pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Cut {
 /// The pixels of one field's samples.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pixels {
-    pub(super) layout: Layout,
+    pub(super) layout: PixelLayout,
     pub(super) height: usize,
     pub(super) width: usize,
     pub(super) channels: usize,
@@ -50,8 +50,8 @@ impl Pixels {
     /// The byte ranges of a rectangle's rows.
     fn rows(self, cut: Cut) -> impl Iterator<Item = (usize, usize)> {
         let (planes, pixel) = match self.layout {
-            Layout::Hwc => (1, self.channels * self.element),
-            Layout::Chw => (self.channels, self.element),
+            PixelLayout::Hwc => (1, self.channels * self.element),
+            PixelLayout::Chw => (self.channels, self.element),
         };
         let row = self.width * pixel;
         (0..planes).flat_map(move |plane| {

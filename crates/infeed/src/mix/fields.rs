@@ -1,7 +1,7 @@
 //! Which fields are mixed, and which one holds the labels.
 
 use super::{cut::Pixels, labels::is_integer};
-use infeed_core::{Dim, Dtype, Error, FieldSpec, Kind, Result, Spec};
+use infeed_core::{Dim, Dtype, Error, FieldKind, FieldSpec, Result, Spec};
 
 /// Where the labels are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn label(
         }
         (None, _) => {
             let cure = match spec.kind {
-                Kind::Encoded => format!("decode them first, for example .decode({name}=\"int\")"),
+                FieldKind::Encoded => format!("decode them first, for example .decode({name}=\"int\")"),
                 _ => "decode them as \"int\", or name another field with label=".to_owned(),
             };
             error(format!("labels must be whole numbers, but the field `{name}` is {spec}: {cure}"))
@@ -74,13 +74,13 @@ fn only(owner: &str, input: &Spec, num_classes: Option<usize>) -> Result<usize> 
 }
 
 fn is_number(spec: &FieldSpec) -> bool {
-    spec.kind == Kind::Array && spec.shape.is_empty() && is_integer(spec.dtype)
+    spec.kind == FieldKind::Array && spec.shape.is_empty() && is_integer(spec.dtype)
 }
 
 /// The number of classes of labels that are shares already.
 fn shares(spec: &FieldSpec) -> Option<usize> {
     match (spec.kind, spec.dtype, spec.shape.as_slice()) {
-        (Kind::Array, Dtype::F32, [Dim::Fixed(n)]) if *n > 0 => Some(*n),
+        (FieldKind::Array, Dtype::F32, [Dim::Fixed(n)]) if *n > 0 => Some(*n),
         _ => None,
     }
 }
@@ -94,8 +94,8 @@ pub(super) fn check(owner: &str, input: &Spec, on: &[usize], label: &Label) -> R
             return error("it holds the labels, which are mixed anyway; leave it out of on=");
         }
         match spec.kind {
-            Kind::Image(_) | Kind::Array => {}
-            Kind::Encoded => return error("decode it first, for example .decode(jpg=\"rgb\")"),
+            FieldKind::Image(_) | FieldKind::Array => {}
+            FieldKind::Encoded => return error("decode it first, for example .decode(jpg=\"rgb\")"),
             _ => return error("only images and arrays can be mixed"),
         }
         if spec.fixed_shape().is_none() {
@@ -115,7 +115,7 @@ pub(super) fn pixels(owner: &str, input: &Spec, on: &[usize]) -> Result<Vec<Pixe
     let mut out: Vec<Pixels> = Vec::with_capacity(on.len());
     for at in on {
         let (name, spec) = &input.fields[*at];
-        let (Kind::Image(layout), Some((Dim::Fixed(height), Dim::Fixed(width), Dim::Fixed(channels)))) =
+        let (FieldKind::Image(layout), Some((Dim::Fixed(height), Dim::Fixed(width), Dim::Fixed(channels)))) =
             (spec.kind, spec.image_dims())
         else {
             return Err(Error::plan(owner, format!("works on images, but the field `{name}` is {spec}")));

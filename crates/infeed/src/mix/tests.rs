@@ -2,17 +2,19 @@
 
 use super::*;
 use half::{bf16, f16};
-use infeed_core::{BatchMut, Block, Context, Dim, Dtype, FieldSpec, Kind, Layout, Rng, Scratch, Spec};
+use infeed_core::{
+    BatchBlock, BatchMut, Context, Dim, Dtype, FieldKind, FieldSpec, PixelLayout, Rng, Scratch, Spec,
+};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 const CLASSES: usize = 5;
 
 /// A field of images and a field of class numbers.
-fn spec(dtype: Dtype, layout: Layout, height: usize, width: usize) -> Spec {
+fn spec(dtype: Dtype, layout: PixelLayout, height: usize, width: usize) -> Spec {
     let (h, w, c) = (Dim::Fixed(height), Dim::Fixed(width), Dim::Fixed(3));
-    let shape = if layout == Layout::Hwc { vec![h, w, c] } else { vec![c, h, w] };
-    let image = FieldSpec { kind: Kind::Image(layout), dtype, shape };
+    let shape = if layout == PixelLayout::Hwc { vec![h, w, c] } else { vec![c, h, w] };
+    let image = FieldSpec { kind: FieldKind::Image(layout), dtype, shape };
     Spec { fields: vec![("jpg".into(), image), ("cls".into(), FieldSpec::scalar(Dtype::I64))] }
 }
 
@@ -61,8 +63,10 @@ fn run(
     let mut shares = vec![7u8; labels.len() * CLASSES * 4];
     let promised = transform.spec(spec, &[0])?;
     assert_eq!(promised.fields[1].1, FieldSpec::array(Dtype::F32, vec![Dim::Fixed(CLASSES)]));
-    let blocks =
-        vec![Block { data: &mut after, out: None }, Block { data: &mut numbers, out: Some(&mut shares) }];
+    let blocks = vec![
+        BatchBlock { data: &mut after, out: None },
+        BatchBlock { data: &mut numbers, out: Some(&mut shares) },
+    ];
     let mut batch = BatchMut { spec, on: &[0], samples: labels.len(), blocks };
     transform.apply(&mut batch, &mut Context { rng, scratch: &mut Scratch::new() })?;
     Ok((after, widen(Dtype::F32, &shares), before))
@@ -88,10 +92,10 @@ fn check_labels(labels: &[i64], shares: &[f32]) {
     }
 }
 
-fn any_kind() -> impl Strategy<Value = (Dtype, Layout)> {
+fn any_kind() -> impl Strategy<Value = (Dtype, PixelLayout)> {
     (
         prop::sample::select(vec![Dtype::U8, Dtype::F16, Dtype::Bf16, Dtype::F32]),
-        prop::sample::select(vec![Layout::Hwc, Layout::Chw]),
+        prop::sample::select(vec![PixelLayout::Hwc, PixelLayout::Chw]),
     )
 }
 
@@ -142,8 +146,8 @@ proptest! {
         for i in 0..samples * each {
             let at = i % each;
             let (py, px) = match layout {
-                Layout::Hwc => (at / (width * 3), at / 3 % width),
-                Layout::Chw => (at / width % height, at % width),
+                PixelLayout::Hwc => (at / (width * 3), at / 3 % width),
+                PixelLayout::Chw => (at / width % height, at % width),
             };
             let inside = x.contains(&(px as i64)) && y.contains(&(py as i64));
             let from = if inside { (i + samples * each - each) % (samples * each) } else { i };
@@ -155,7 +159,7 @@ proptest! {
     fn one_sample_or_none_is_left_alone(name in prop::sample::select(vec!["MixUp", "CutMix", "RandomMix"]),
                                         samples in 0usize..2, row in any::<u64>()) {
         let labels = classes(samples);
-        let spec = spec(Dtype::F32, Layout::Chw, 4, 5);
+        let spec = spec(Dtype::F32, PixelLayout::Chw, 4, 5);
         let transform = make(name, &json!({"num_classes": CLASSES}));
         let (after, shares, before) = run(&*transform, &spec, &labels, Rng::at(0, 0, row, 0)).unwrap();
         prop_assert_eq!(after, before);
@@ -166,7 +170,7 @@ proptest! {
 
 #[test]
 fn random_mix_does_both_by_turns() {
-    let spec = spec(Dtype::F32, Layout::Chw, 16, 16);
+    let spec = spec(Dtype::F32, PixelLayout::Chw, 16, 16);
     let labels = classes(4);
     let count = |args: Json| {
         let transform = make("RandomMix", &args);
@@ -194,14 +198,15 @@ fn random_mix_does_both_by_turns() {
 
 #[test]
 fn mixed_labels_can_be_mixed_again() {
-    let spec = spec(Dtype::F32, Layout::Chw, 4, 4);
+    let spec = spec(Dtype::F32, PixelLayout::Chw, 4, 4);
     let again = make("CutMix", &json!({}));
     let first = make("MixUp", &json!({"num_classes": CLASSES})).spec(&spec, &[0]).unwrap();
     assert_eq!(again.spec(&first, &[0]).unwrap(), first);
     let mut images = pixels(Dtype::F32, 2 * 48);
     let mut shares: Vec<u8> =
         [1.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0].iter().flat_map(|x| x.to_ne_bytes()).collect();
-    let blocks = vec![Block { data: &mut images, out: None }, Block { data: &mut shares, out: None }];
+    let blocks =
+        vec![BatchBlock { data: &mut images, out: None }, BatchBlock { data: &mut shares, out: None }];
     let rng = (0..).map(|row| Rng::at(0, 0, row, 0)).find(|r| beta::draw(1.0, &mut r.clone()) < 0.3).unwrap();
     let mut batch = BatchMut { spec: &first, on: &[0], samples: 2, blocks };
     again.apply(&mut batch, &mut Context { rng, scratch: &mut Scratch::new() }).unwrap();
@@ -214,7 +219,7 @@ fn mixed_labels_can_be_mixed_again() {
 
 #[test]
 fn what_cannot_be_mixed_is_refused() {
-    let good = spec(Dtype::F32, Layout::Chw, 4, 4);
+    let good = spec(Dtype::F32, PixelLayout::Chw, 4, 4);
     let refuse = |args: Json, spec: &Spec, on: &[usize], wanted: &str| {
         for name in ["MixUp", "CutMix"] {
             let error = make(name, &args).spec(spec, on).unwrap_err().to_string();
@@ -244,7 +249,7 @@ fn what_cannot_be_mixed_is_refused() {
     );
     refuse(some.clone(), &with(0, FieldSpec::image(Dim::Fixed(3))), &[0], "one size");
     refuse(some.clone(), &with(0, FieldSpec::encoded()), &[0], "decode it first");
-    refuse(some.clone(), &spec(Dtype::F64, Layout::Chw, 4, 4), &[0], "only u8");
+    refuse(some.clone(), &spec(Dtype::F64, PixelLayout::Chw, 4, 4), &[0], "only u8");
     refuse(some.clone(), &good, &[1], "holds the labels");
     let shares = FieldSpec::array(Dtype::F32, vec![Dim::Fixed(7)]);
     refuse(json!({"num_classes": 5, "label": "cls"}), &with(1, shares), &[0], "have 7 classes");
@@ -252,7 +257,7 @@ fn what_cannot_be_mixed_is_refused() {
     two.fields.push(("id".into(), FieldSpec::scalar(Dtype::I32)));
     refuse(some.clone(), &two, &[0], "several fields could be the labels (cls, id)");
     let mut sizes = good.clone();
-    sizes.fields.push(("small".into(), spec(Dtype::F32, Layout::Chw, 2, 2).fields[0].1.clone()));
+    sizes.fields.push(("small".into(), spec(Dtype::F32, PixelLayout::Chw, 2, 2).fields[0].1.clone()));
     make("MixUp", &some).spec(&sizes, &[0, 2]).unwrap();
     let error = make("CutMix", &some).spec(&sizes, &[0, 2]).unwrap_err().to_string();
     assert!(error.contains("4x4") && error.contains("2x2"), "{error}");
@@ -275,7 +280,7 @@ fn arguments_are_checked() {
 
 #[test]
 fn labels_that_are_no_class_are_refused_one_by_one() {
-    let spec = spec(Dtype::F32, Layout::Chw, 4, 4);
+    let spec = spec(Dtype::F32, PixelLayout::Chw, 4, 4);
     let transform = make("MixUp", &json!({"num_classes": CLASSES}));
     let (field, check) = transform.check(&spec).unwrap().unwrap();
     assert_eq!(field, 1);

@@ -1,7 +1,9 @@
 //! Any iterator as a stream.
 
 use super::ahead::panicked;
-use infeed_core::{Dim, Error, FieldSpec, Flow, Hold, Kind, Record, Result, Spec, Stream, StreamRow, Value};
+use infeed_core::{
+    Dim, Error, FieldKind, FieldSpec, Flow, Hold, Record, Result, Spec, Stream, StreamRow, Value,
+};
 use std::{
     collections::VecDeque,
     fmt,
@@ -181,7 +183,7 @@ fn shape_of(value: &Value) -> Option<FieldSpec> {
         Value::Json(_) => FieldSpec::json(),
         Value::Tensor(tensor) => FieldSpec::array(tensor.dtype, fixed(&tensor.shape)),
         Value::Image(image) => FieldSpec {
-            kind: Kind::Image(image.finish.layout),
+            kind: FieldKind::Image(image.finish.layout),
             dtype: image.finish.dtype,
             shape: fixed(&image.shape()),
         },

@@ -1,6 +1,6 @@
 //! What several transforms need.
 
-use infeed_core::{Args, Dim, Error, FieldSpec, Kind, Param, Result};
+use infeed_core::{Args, Dim, Error, FieldKind, FieldSpec, Param, Result};
 use infeed_resample::Filter;
 
 /// The `interpolation` parameter.
@@ -63,11 +63,14 @@ pub(super) fn fill(args: &Args) -> Result<[u8; 4]> {
 
 /// Refuses anything but an image.
 pub(super) fn need_image(name: &str, input: &FieldSpec) -> Result<()> {
-    if matches!(input.kind, Kind::Image(_)) {
+    if matches!(input.kind, FieldKind::Image(_)) {
         return Ok(());
     }
-    let cure =
-        if input.kind == Kind::Encoded { "; decode it first, for example .decode(jpg=\"rgb\")" } else { "" };
+    let cure = if input.kind == FieldKind::Encoded {
+        "; decode it first, for example .decode(jpg=\"rgb\")"
+    } else {
+        ""
+    };
     Err(Error::plan(name, format!("works on images, but the field is {input}{cure}")))
 }
 

@@ -1,17 +1,17 @@
 //! What transforms of tokens need: whole numbers in and out of arrays of any element type.
 
-use infeed_core::{Dtype, Error, FieldSpec, Kind, Result, Tensor, read_integers, write_integers};
+use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Result, Tensor, read_integers, write_integers};
 
 /// Refuses anything but a list of whole numbers.
 pub(super) fn need_tokens(name: &str, input: &FieldSpec) -> Result<()> {
-    if input.kind == Kind::Array && input.shape.len() == 1 && is_whole(input.dtype) {
+    if input.kind == FieldKind::Array && input.shape.len() == 1 && is_whole(input.dtype) {
         return Ok(());
     }
     let cure = match input.kind {
-        Kind::Encoded => {
+        FieldKind::Encoded => {
             "; decode it first, for example .decode(txt=\"text\"), and make tokens of it with Tokenize"
         }
-        Kind::Text => "; make tokens of it with Tokenize",
+        FieldKind::Text => "; make tokens of it with Tokenize",
         _ => "",
     };
     Err(Error::plan(

@@ -14,7 +14,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
 use infeed_core::{Bytes, Can, Dtype, Error, FormatEntry, Guess, Param, Result, Sure};
 use infeed_records::{
-    csv::{Rows, bare, cells, count},
+    csv::{RowFinder, bare, cells, count},
     split::{End, Split},
     text::unmarked,
 };
@@ -143,7 +143,7 @@ impl CsvShard {
 
     /// Finds the blocks.
     fn index(&mut self, mut titled: bool) -> Result<()> {
-        let mut split = Rows::new(self.delimiter);
+        let mut split = RowFinder::new(self.delimiter);
         let (mut at, mut size, mut line) = (0, PIECE, 1);
         let mut block = LinesPlace { start: 0, len: 0, line: 1 };
         let (mut rows, mut ends) = (0, vec![]);
@@ -196,7 +196,7 @@ impl CsvShard {
         let place = self.places[block];
         let bytes = self.input.get(place.start, place.len)?;
         let mut ends = Vec::with_capacity(self.rows[block] as usize);
-        Rows::new(self.delimiter).split(&bytes, true, &mut ends)?;
+        RowFinder::new(self.delimiter).split(&bytes, true, &mut ends)?;
         Ok((bytes, ends))
     }
 }

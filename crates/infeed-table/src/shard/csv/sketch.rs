@@ -5,7 +5,7 @@ use crate::{open::args::TableArgs, shard::bytes::ShardBytes};
 use infeed_core::{Dtype, Error, Result};
 use infeed_records::{
     Guess,
-    csv::{self, Rows, bare, cells, count, titles},
+    csv::{self, RowFinder, bare, cells, count, titles},
     split::Split,
     text::unmarked,
 };
@@ -51,7 +51,7 @@ impl Sketch {
         let delimiter = args.csv.delimiter.unwrap_or_else(found);
         let mut ends = vec![];
         let whole = head.len() as u64 == input.len;
-        let split = Rows::new(delimiter).split(&head, whole, &mut ends);
+        let split = RowFinder::new(delimiter).split(&head, whole, &mut ends);
         split.map_err(|e| input.damaged(0, super::said(e)))?;
         let (mut start, mut line, mut rows) = (0, 1, vec![]);
         for end in ends.iter().take(ROWS + 1) {

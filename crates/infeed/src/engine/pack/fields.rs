@@ -5,12 +5,14 @@ use super::{
     settings::{IGNORED, Settings},
 };
 use crate::recipe::PackMode;
-use infeed_core::{Dim, Dtype, Error, FieldSpec, Kind, Record, Result, Spec, Tensor, Value, write_integers};
+use infeed_core::{
+    Dim, Dtype, Error, FieldKind, FieldSpec, Record, Result, Spec, Tensor, Value, write_integers,
+};
 use std::sync::Arc;
 
 /// What comes out, if the field can be packed.
 pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
-    if input.kind != Kind::Array || !input.dtype.is_integer() || input.shape.len() != 1 {
+    if input.kind != FieldKind::Array || !input.dtype.is_integer() || input.shape.len() != 1 {
         return Err(Error::plan(
             "pack",
             format!(

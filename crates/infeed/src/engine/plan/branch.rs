@@ -2,7 +2,7 @@
 
 use super::filter::SampleFilter;
 use crate::{decode, families, transform};
-use infeed_core::{Decoder, Error, FieldSpec, Kind, Result, Spec, Transform};
+use infeed_core::{Decoder, Error, FieldKind, FieldSpec, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -150,11 +150,11 @@ impl Branch {
         let made: Arc<dyn Transform> =
             Arc::from(families::find(&transform::entries(), name, "transform")?.make(args)?);
         let fields: Vec<usize> = if on.is_empty() {
-            let of = |is: fn(Kind) -> bool| -> Vec<usize> {
+            let of = |is: fn(FieldKind) -> bool| -> Vec<usize> {
                 (0..self.spec.fields.len()).filter(|i| is(self.spec.fields[*i].1.kind)).collect()
             };
-            let images = of(|kind| matches!(kind, Kind::Image(_)));
-            if images.is_empty() { of(|kind| kind == Kind::Text) } else { images }
+            let images = of(|kind| matches!(kind, FieldKind::Image(_)));
+            if images.is_empty() { of(|kind| kind == FieldKind::Text) } else { images }
         } else {
             on.iter().map(|f| self.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };

@@ -2,7 +2,7 @@
 
 use super::{branch::restage, draft::Draft};
 use crate::{batch::Change, mix};
-use infeed_core::{BatchTransform, Error, Kind, Result, Spec, registry};
+use infeed_core::{BatchTransform, Error, FieldKind, Result, Spec, registry};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl WantedChange {
     fn change(&self, before: &Spec) -> Result<Change> {
         let stage = format!("map_batch {}", self.name);
         let on: Vec<usize> = if self.on.is_empty() {
-            let image = |i: &usize| matches!(before.fields[*i].1.kind, Kind::Image(_));
+            let image = |i: &usize| matches!(before.fields[*i].1.kind, FieldKind::Image(_));
             (0..before.fields.len()).filter(image).collect()
         } else {
             self.on.iter().map(|f| before.require(f, &stage)).collect::<Result<_>>()?

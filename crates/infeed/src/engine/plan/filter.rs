@@ -10,7 +10,7 @@ use crate::order::{
     Pick,
     filter::{Bound, Expr, Scalar},
 };
-use infeed_core::{Error, Kind, Order, Result};
+use infeed_core::{Error, FieldKind, Order, Result};
 use std::sync::Arc;
 
 /// Where a sample's filter finds one of its names.
@@ -95,9 +95,9 @@ fn fact(branch: &Branch, name: &str) -> Result<FilterInput> {
     })?;
     let spec = &branch.spec.fields[column].1;
     let fits = match (&spec.kind, &part) {
-        (Kind::Array, None) => spec.shape.is_empty(),
-        (Kind::Text, None) | (Kind::Json, _) => true,
-        (Kind::Image(_), Some(part)) => matches!(part.as_str(), "width" | "height"),
+        (FieldKind::Array, None) => spec.shape.is_empty(),
+        (FieldKind::Text, None) | (FieldKind::Json, _) => true,
+        (FieldKind::Image(_), Some(part)) => matches!(part.as_str(), "width" | "height"),
         _ => false,
     };
     if !fits {

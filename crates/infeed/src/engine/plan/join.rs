@@ -5,7 +5,7 @@ use crate::{
     order::{Below, Blend, Concat, Interleave},
     recipe::Join,
 };
-use infeed_core::{Error, Kind, Result, Spec};
+use infeed_core::{Error, FieldKind, Result, Spec};
 use std::sync::Arc;
 
 impl Draft {
@@ -92,7 +92,7 @@ fn common_spec(stage: &str, parts: &[Draft]) -> Result<Spec> {
     for (name, field) in &spec.fields {
         let without = parts.iter().position(|p| p.spec.position(name).is_none());
         if let Some(number) = without
-            && field.kind != Kind::Encoded
+            && field.kind != FieldKind::Encoded
         {
             return Err(Error::plan(
                 stage,

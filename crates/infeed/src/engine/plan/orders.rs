@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     order::{
-        Balanced, Below, Block, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted,
+        Balanced, Below, BlockShuffle, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted,
         fraction,
     },
     recipe::{ShuffleKind, Stage},
@@ -99,7 +99,7 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
         }
         ShuffleKind::Block => {
             let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
-            Arc::new(Block::new(below, *seed, window, *block)?)
+            Arc::new(BlockShuffle::new(below, *seed, window, *block)?)
         }
         ShuffleKind::Buffer => {
             let size = buffer.unwrap_or(BUFFER);

@@ -8,7 +8,7 @@ use codec::{Table, Type};
 use infeed_core::{Args, Can, Error, FormatEntry, Param, Result};
 use infeed_records::{
     Guess,
-    csv::{self, Rows, cells, count, titles},
+    csv::{self, RowFinder, cells, count, titles},
     split::Split,
 };
 use std::sync::{Arc, OnceLock};
@@ -148,7 +148,7 @@ impl RowLayout for Csv {
     }
 
     fn splitter(&self) -> Box<dyn Split> {
-        Box::new(Rows::new(self.delimiter()))
+        Box::new(RowFinder::new(self.delimiter()))
     }
 
     fn titled(&self) -> bool {

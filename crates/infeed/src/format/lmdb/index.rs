@@ -1,7 +1,8 @@
 //! Where the entries of a database lie.
 
 use infeed_core::{
-    Bytes, Dim, Dtype, Error, FieldSpec, Index, Kind, Record, Result, Shard, Store, StoreExt, Sums, Value,
+    Bytes, Dim, Dtype, Error, FieldKind, FieldSpec, Index, Record, Result, Shard, Store, StoreExt, Sums,
+    Value,
 };
 use infeed_records::lmdb::{self, HEAD, META, Meta, NONE, Page, Stored, Tree};
 use std::{ops::Range, sync::Arc};
@@ -217,7 +218,7 @@ impl Index for LmdbIndex {
     }
 
     fn fields(&self) -> Vec<(Arc<str>, FieldSpec)> {
-        let kind = if self.as_text { Kind::Text } else { Kind::Encoded };
+        let kind = if self.as_text { FieldKind::Text } else { FieldKind::Encoded };
         let key = FieldSpec { kind, dtype: Dtype::U8, shape: vec![Dim::Any] };
         vec![("key".into(), key), ("value".into(), FieldSpec::encoded())]
     }

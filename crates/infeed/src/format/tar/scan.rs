@@ -2,7 +2,7 @@
 
 use super::{TarIndex, build::Builder, window::Window};
 use crate::layout::tar::{
-    header::{self, BLOCK, Kind},
+    header::{self, BLOCK, MemberKind},
     pax::Overrides,
 };
 use infeed_core::{Error, Result, Shard, Store};
@@ -111,33 +111,33 @@ impl Pass<'_> {
         }
         let head = header::parse(block, &mut self.name)?;
         self.zeros = 0;
-        self.announced = matches!(head.kind, Kind::Pax | Kind::LongName | Kind::LongLink);
+        self.announced = matches!(head.kind, MemberKind::Pax | MemberKind::LongName | MemberKind::LongLink);
         let body = at + BLOCK;
         match head.kind {
-            Kind::Pax | Kind::PaxGlobal | Kind::LongName => {
+            MemberKind::Pax | MemberKind::PaxGlobal | MemberKind::LongName => {
                 let end = self.end(body, head.size)?;
                 self.about_next(head.kind, body, head.size)?;
                 Ok(end)
             }
-            Kind::LongLink => Ok(self.end(body, head.size)?),
-            Kind::Empty => {
+            MemberKind::LongLink => Ok(self.end(body, head.size)?),
+            MemberKind::Empty => {
                 self.next.clear();
                 Ok(body)
             }
-            Kind::File | Kind::Sparse | Kind::Other => {
+            MemberKind::File | MemberKind::Sparse | MemberKind::Other => {
                 let said = std::mem::take(&mut self.next);
                 if let Some(path) = said.path.or_else(|| self.global.path.clone()) {
                     self.name = path;
                 }
                 let size = said.size.or(self.global.size).unwrap_or(head.size);
                 let end = self.end(body, size)?;
-                if head.kind == Kind::Sparse || said.sparse {
+                if head.kind == MemberKind::Sparse || said.sparse {
                     let name = self.name.escape_ascii();
                     return Err(
                         format!("member `{name}` is a sparse file; pack it again without holes").into()
                     );
                 }
-                if head.kind == Kind::File {
+                if head.kind == MemberKind::File {
                     self.builder.add(&self.name, body, size)?;
                 }
                 Ok(end)
@@ -156,14 +156,14 @@ impl Pass<'_> {
     }
 
     /// Takes in a member that only speaks about others.
-    fn about_next(&mut self, kind: Kind, body: u64, size: u64) -> Result<(), Stop> {
+    fn about_next(&mut self, kind: MemberKind, body: u64, size: u64) -> Result<(), Stop> {
         if size > LONGEST {
             return Err(format!("a name of {size} bytes is not believable").into());
         }
         let bytes = self.window.at(body, size)?;
         match kind {
-            Kind::Pax => self.next.read(bytes)?,
-            Kind::PaxGlobal => self.global.read(bytes)?,
+            MemberKind::Pax => self.next.read(bytes)?,
+            MemberKind::PaxGlobal => self.global.read(bytes)?,
             _ => {
                 let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
                 self.next.path = Some(bytes[..end].to_vec());

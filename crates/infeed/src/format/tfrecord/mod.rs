@@ -11,7 +11,7 @@ use infeed_core::{
 use infeed_records::{
     Guess,
     split::Split,
-    tfrecord::{self, Kind, Records},
+    tfrecord::{self, FeatureKind, Records},
 };
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ enum Wanted {
     /// The features that the first records have.
     Auto,
     /// These features.
-    Given(Arc<[(Arc<str>, Kind)]>),
+    Given(Arc<[(Arc<str>, FeatureKind)]>),
 }
 
 #[derive(Debug, Clone)]
@@ -97,7 +97,7 @@ pub(super) fn make(args: &Args) -> Result<TfRecord> {
         Some(pairs) => {
             let one = |(name, text): (String, String)| {
                 let wrong = || args.error("features", &format!("has an unknown type `{text}` for `{name}`"));
-                Ok((name.as_str().into(), Kind::parse(&text).ok_or_else(wrong)?))
+                Ok((name.as_str().into(), FeatureKind::parse(&text).ok_or_else(wrong)?))
             };
             Wanted::Given(pairs.into_iter().map(one).collect::<Result<_>>()?)
         }
@@ -178,7 +178,12 @@ impl RowLayout for TfRecord {
                     Guess::Empty => Guess::Ints.spec(),
                     other => other.spec(),
                 };
-                Some(fields.into_iter().map(|(name, guess)| (name, Kind { spec: spec(guess) })).collect())
+                Some(
+                    fields
+                        .into_iter()
+                        .map(|(name, guess)| (name, FeatureKind { spec: spec(guess) }))
+                        .collect(),
+                )
             }
         };
         if features.as_ref().is_some_and(|features| features.is_empty()) {
@@ -190,7 +195,7 @@ impl RowLayout for TfRecord {
 }
 
 /// Features with their types.
-type Wants = Arc<[(Arc<str>, Kind)]>;
+type Wants = Arc<[(Arc<str>, FeatureKind)]>;
 
 /// The fields of records and what makes them.
 #[derive(Debug, Clone)]
@@ -214,7 +219,7 @@ impl RowSchema for Examples {
 
 impl RowCodec for Examples {
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>) {
-        let kinds: Vec<Option<&Kind>> = fields
+        let kinds: Vec<Option<&FeatureKind>> = fields
             .iter()
             .map(|name| {
                 self.features
@@ -231,7 +236,7 @@ impl RowCodec for Examples {
 }
 
 impl Examples {
-    fn record(&self, row: &Row, fields: &[Arc<str>], kinds: &[Option<&Kind>]) -> Result<Record> {
+    fn record(&self, row: &Row, fields: &[Arc<str>], kinds: &[Option<&FeatureKind>]) -> Result<Record> {
         let record = row.bytes.slice(tfrecord::record(&row.bytes, self.check)?);
         let mut values = vec![Value::Missing; fields.len()];
         if self.features.is_none() {

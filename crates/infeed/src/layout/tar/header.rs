@@ -9,7 +9,7 @@ pub(crate) const BLOCK: u64 = 512;
 
 /// Kind of a member that carries data of its own for the reader of rows or for the member after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MemberKind {
     /// A regular file.
     File,
     /// PAX records for the next member.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 /// What a header says. The name is kept by the caller, who reuses its memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
-    pub(crate) kind: Kind,
+    pub(crate) kind: MemberKind,
     pub(crate) size: u64,
 }
 
@@ -58,15 +58,15 @@ pub(crate) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> 
     name.extend_from_slice(text(&block[..100]));
     let kind = match block[156] {
         // Tars older than POSIX know folders only by the slash at the end of their names.
-        0 if name.ends_with(b"/") => Kind::Empty,
-        0 | b'0' | b'7' => Kind::File,
-        b'1'..=b'6' => Kind::Empty,
-        b'x' | b'X' => Kind::Pax,
-        b'g' => Kind::PaxGlobal,
-        b'L' => Kind::LongName,
-        b'K' => Kind::LongLink,
-        b'S' => Kind::Sparse,
-        _ => Kind::Other,
+        0 if name.ends_with(b"/") => MemberKind::Empty,
+        0 | b'0' | b'7' => MemberKind::File,
+        b'1'..=b'6' => MemberKind::Empty,
+        b'x' | b'X' => MemberKind::Pax,
+        b'g' => MemberKind::PaxGlobal,
+        b'L' => MemberKind::LongName,
+        b'K' => MemberKind::LongLink,
+        b'S' => MemberKind::Sparse,
+        _ => MemberKind::Other,
     };
     Ok(Header { kind, size })
 }

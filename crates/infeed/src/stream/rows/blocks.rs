@@ -40,7 +40,7 @@ impl Origin {
 
 /// Some rows of a part, one after the other.
 #[derive(Debug)]
-pub(in crate::stream) struct Block {
+pub(in crate::stream) struct RowBlock {
     pub(super) origin: Arc<Origin>,
     bytes: Bytes,
     ends: Vec<End>,
@@ -50,7 +50,7 @@ pub(in crate::stream) struct Block {
     start: usize,
 }
 
-impl Block {
+impl RowBlock {
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -118,7 +118,7 @@ pub(in crate::stream) struct BlockCut {
 }
 
 impl Cut for BlockCut {
-    type Item = Block;
+    type Item = RowBlock;
     type Reader = Blocks;
 
     fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Blocks> {
@@ -140,7 +140,7 @@ impl Cut for BlockCut {
         })
     }
 
-    fn next(reader: &mut Blocks, _: Keep) -> Result<Option<Block>> {
+    fn next(reader: &mut Blocks, _: Keep) -> Result<Option<RowBlock>> {
         reader.next()
     }
 }
@@ -165,7 +165,7 @@ impl Blocks {
     }
 
     /// The next block; none at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+    pub(super) fn next(&mut self) -> Result<Option<RowBlock>> {
         let mut room = BLOCK;
         while !self.over {
             // Rows that are longer than a block: the next try reads twice as much.
@@ -215,7 +215,7 @@ impl Blocks {
             let (first, line) = (self.rows, self.line);
             self.rows += ends.len() as u64;
             self.line = line.map(|line| line + ends.iter().map(|end| u64::from(end.lines)).sum::<u64>());
-            return Ok(Some(Block { origin: Arc::clone(&self.origin), bytes, ends, first, line, start }));
+            return Ok(Some(RowBlock { origin: Arc::clone(&self.origin), bytes, ends, first, line, start }));
         }
         Ok(None)
     }

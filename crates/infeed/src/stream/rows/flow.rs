@@ -1,7 +1,7 @@
 //! A stream of rows in motion.
 
 use super::{
-    blocks::{Block, BlockCut},
+    blocks::{BlockCut, RowBlock},
     queue::{Next, Queue, Records},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub(super) struct RowFlow {
 /// The block whose rows are given out.
 #[derive(Debug)]
 struct Current {
-    block: Arc<Block>,
+    block: Arc<RowBlock>,
     /// The next row.
     at: usize,
     /// Records of the rows from `at` on, the next one last; nothing while they are not made.
@@ -197,7 +197,7 @@ impl RowFlow {
 }
 
 /// Takes the rows of a block apart.
-fn records(block: &Block, from: usize, schema: &dyn RowSchema, fields: &[Arc<str>]) -> Records {
+fn records(block: &RowBlock, from: usize, schema: &dyn RowSchema, fields: &[Arc<str>]) -> Records {
     let rows = block.rows(from);
     let mut out = Vec::with_capacity(rows.len());
     match block.origin.codec(schema) {

@@ -1,6 +1,6 @@
 //! Blocks on their way from the thread that reads them, by way of those that take them apart, to whoever wants the rows.
 
-use super::blocks::Block;
+use super::blocks::RowBlock;
 use infeed_core::{Hold, Record, Result, WaitHeld};
 use std::{
     collections::VecDeque,
@@ -20,10 +20,10 @@ pub(super) type Records = Vec<Result<Record>>;
 /// How far a block has come.
 #[derive(Debug)]
 enum Slot {
-    Waiting(Arc<Block>),
+    Waiting(Arc<RowBlock>),
     /// Somebody is at it.
-    Taken(Arc<Block>),
-    Done(Arc<Block>, Records),
+    Taken(Arc<RowBlock>),
+    Done(Arc<RowBlock>, Records),
 }
 
 #[derive(Debug, Default)]
@@ -53,15 +53,15 @@ pub(super) struct Queue {
 /// What the consumer gets.
 pub(super) enum Next {
     /// A block with its records.
-    Done(Arc<Block>, Records),
+    Done(Arc<RowBlock>, Records),
     /// A block that is still to be taken apart, by whoever asked.
-    Raw(Arc<Block>),
+    Raw(Arc<RowBlock>),
     /// The end.
     End,
 }
 
 /// A block to take apart, its number and the fields that are wanted.
-pub(super) type Job = (u64, Arc<Block>, Arc<[Arc<str>]>);
+pub(super) type Job = (u64, Arc<RowBlock>, Arc<[Arc<str>]>);
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -69,7 +69,7 @@ impl Queue {
     }
 
     /// Adds a block when there is room; says whether anybody still wants one.
-    pub(super) fn put(&self, block: Block) -> bool {
+    pub(super) fn put(&self, block: RowBlock) -> bool {
         let size = block.size();
         let mut state = self.lock();
         while !state.dropped && !state.slots.is_empty() && state.bytes + size > BYTES {
@@ -155,7 +155,7 @@ impl Queue {
     pub(super) fn next(&self, skip: Option<u64>) -> Result<Next> {
         let mut state = self.lock();
         loop {
-            let over = |block: &Arc<Block>| skip.is_some_and(|rows| block.len() as u64 <= rows);
+            let over = |block: &Arc<RowBlock>| skip.is_some_and(|rows| block.len() as u64 <= rows);
             let ready = match state.slots.front() {
                 Some(Slot::Taken(block)) => over(block),
                 Some(Slot::Waiting(_)) => skip.is_some() || !Self::leave(&state),

@@ -15,7 +15,7 @@ pub use stream::TarStream;
 use super::parts::Keep;
 use crate::{
     layout::tar::{
-        header::{self, BLOCK, Kind},
+        header::{self, BLOCK, MemberKind},
         names,
         pax::Overrides,
     },
@@ -199,25 +199,27 @@ impl<R: Read> TarRows<R> {
         }
         let head = header::parse(&block, &mut self.name)?;
         self.zeros = 0;
-        self.announced = matches!(head.kind, Kind::Pax | Kind::LongName | Kind::LongLink);
+        self.announced = matches!(head.kind, MemberKind::Pax | MemberKind::LongName | MemberKind::LongLink);
         match head.kind {
-            Kind::Pax | Kind::PaxGlobal | Kind::LongName => self.about_next(head.kind, head.size)?,
-            Kind::LongLink => self.step_over(head.size)?,
-            Kind::Empty => self.next.clear(),
-            Kind::File | Kind::Sparse | Kind::Other => {
+            MemberKind::Pax | MemberKind::PaxGlobal | MemberKind::LongName => {
+                self.about_next(head.kind, head.size)?
+            }
+            MemberKind::LongLink => self.step_over(head.size)?,
+            MemberKind::Empty => self.next.clear(),
+            MemberKind::File | MemberKind::Sparse | MemberKind::Other => {
                 let said = std::mem::take(&mut self.next);
                 if let Some(path) = said.path.or_else(|| self.global.path.clone()) {
                     self.name = path;
                 }
                 let size = said.size.or(self.global.size).unwrap_or(head.size);
-                if head.kind == Kind::Sparse || said.sparse {
+                if head.kind == MemberKind::Sparse || said.sparse {
                     let name = self.name.escape_ascii();
                     return Err(
                         format!("member `{name}` is a sparse file; pack it again without holes").into()
                     );
                 }
                 let parts = names::split(&self.name).filter(|_| !names::is_note(&self.name));
-                match parts.filter(|_| head.kind == Kind::File) {
+                match parts.filter(|_| head.kind == MemberKind::File) {
                     Some((key, _)) => {
                         return Ok(Some(Look::Member(Member { at, key: key.len(), size })));
                     }
@@ -229,7 +231,7 @@ impl<R: Read> TarRows<R> {
     }
 
     /// Takes in a member that only speaks about others.
-    fn about_next(&mut self, kind: Kind, size: u64) -> Result<(), Halt> {
+    fn about_next(&mut self, kind: MemberKind, size: u64) -> Result<(), Halt> {
         if size > LONGEST {
             return Err(format!("a name of {size} bytes is not believable").into());
         }
@@ -237,8 +239,8 @@ impl<R: Read> TarRows<R> {
         let got = self.tape.fill(&mut bytes)?;
         self.padding(size, got)?;
         match kind {
-            Kind::Pax => self.next.read(&bytes)?,
-            Kind::PaxGlobal => self.global.read(&bytes)?,
+            MemberKind::Pax => self.next.read(&bytes)?,
+            MemberKind::PaxGlobal => self.global.read(&bytes)?,
             _ => {
                 let end = memchr::memchr(0, &bytes).unwrap_or(bytes.len());
                 bytes.truncate(end);

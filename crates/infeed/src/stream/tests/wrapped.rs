@@ -1,5 +1,5 @@
 use super::*;
-use infeed_core::{Dim, Dtype, Error, Kind, Tensor};
+use infeed_core::{Dim, Dtype, Error, FieldKind, Tensor};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Item = Vec<(Arc<str>, Value)>;
@@ -46,7 +46,7 @@ fn an_iterator_is_a_stream() {
     assert_eq!(stream.spec().fields[0].1.shape, []);
     assert_eq!(stream.spec().fields[1].1.shape, [Dim::Fixed(2)]);
     assert_eq!(stream.spec().fields[2].1.shape, [Dim::Any]);
-    assert_eq!(stream.spec().fields[3].1.kind, Kind::Text);
+    assert_eq!(stream.spec().fields[3].1.kind, FieldKind::Text);
     assert_eq!(stream.parts(), 1);
     for _ in 0..2 {
         let mut flow = stream.start(&[0]).unwrap();

@@ -2,7 +2,7 @@
 
 use super::pixels::{colours, need_colours};
 use infeed_core::{
-    Args, Context, Dim, Entry, FieldSpec, Image, Kind, Layout, Param, Result, Transform, Value,
+    Args, Context, Dim, Entry, FieldKind, FieldSpec, Image, Param, PixelLayout, Result, Transform, Value,
 };
 
 /// The registry line.
@@ -49,7 +49,7 @@ impl Transform for Grayscale {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_colours("Grayscale", input)?;
         let mut out = input.clone();
-        let at = if input.kind == Kind::Image(Layout::Chw) { 0 } else { 2 };
+        let at = if input.kind == FieldKind::Image(PixelLayout::Chw) { 0 } else { 2 };
         out.shape[at] = Dim::Fixed(self.channels.into());
         Ok(out)
     }

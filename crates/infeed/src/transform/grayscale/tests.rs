@@ -13,7 +13,7 @@ fn spec_knows_the_channels() {
     let transform = ENTRY.make(&serde_json::Map::new()).unwrap();
     let hwc = transform.spec(&FieldSpec::image(Dim::Fixed(3))).unwrap();
     assert_eq!(hwc.to_string(), "image hwc u8[?, ?, 1]");
-    let chw = transform.spec(&FieldSpec::image(Dim::Fixed(3)).with_layout(Layout::Chw)).unwrap();
+    let chw = transform.spec(&FieldSpec::image(Dim::Fixed(3)).with_layout(PixelLayout::Chw)).unwrap();
     assert_eq!(chw.to_string(), "image chw u8[1, ?, ?]");
     assert!(transform.spec(&FieldSpec::image(Dim::Fixed(4))).is_err());
 }

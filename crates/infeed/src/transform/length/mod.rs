@@ -1,6 +1,8 @@
 //! `Length`: how many elements an array or a text has.
 
-use infeed_core::{Args, Context, Dtype, Entry, Error, FieldSpec, Kind, Result, Tensor, Transform, Value};
+use infeed_core::{
+    Args, Context, Dtype, Entry, Error, FieldKind, FieldSpec, Result, Tensor, Transform, Value,
+};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -20,10 +22,10 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 impl Transform for Length {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         match input.kind {
-            Kind::Array if input.shape.is_empty() => {
+            FieldKind::Array if input.shape.is_empty() => {
                 Err(Error::plan("Length", "the field is a single number, which has no length"))
             }
-            Kind::Array | Kind::Text | Kind::Encoded => Ok(FieldSpec::scalar(Dtype::I64)),
+            FieldKind::Array | FieldKind::Text | FieldKind::Encoded => Ok(FieldSpec::scalar(Dtype::I64)),
             _ => Err(Error::plan("Length", format!("works on arrays and texts, and the field is {input}"))),
         }
     }

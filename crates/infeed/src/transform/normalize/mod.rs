@@ -2,7 +2,7 @@
 
 use super::common::need_image;
 use infeed_core::{
-    Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Layout, Param, Result, Transform, Value,
+    Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, PixelLayout, Result, Transform, Value,
 };
 
 /// The registry line.
@@ -57,7 +57,7 @@ impl Transform for Normalize {
                 format!("has {} means, but the image has {c} channels", self.mean.len()),
             ));
         }
-        let mut out = input.with_layout(Layout::Chw);
+        let mut out = input.with_layout(PixelLayout::Chw);
         if out.dtype == Dtype::U8 {
             out.dtype = Dtype::F32;
         }
@@ -82,7 +82,7 @@ impl Transform for Normalize {
             let (mean, std) = (self.mean[i % self.mean.len()], self.std[i % self.std.len()]);
             image.normalize(i, mean, std);
         }
-        image.finish.layout = Layout::Chw;
+        image.finish.layout = PixelLayout::Chw;
         Ok(())
     }
 }

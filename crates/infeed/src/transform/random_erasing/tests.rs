@@ -1,5 +1,5 @@
 use super::*;
-use infeed_core::{Layout, Scratch};
+use infeed_core::{PixelLayout, Scratch};
 
 fn erasing(json: &str) -> Box<dyn Transform> {
     ENTRY.make(&serde_json::from_str(json).unwrap()).unwrap()
@@ -25,7 +25,7 @@ fn floats(bytes: &[u8]) -> Vec<f32> {
 
 fn normalized(image: &mut Image) {
     image.finish.dtype = Dtype::F32;
-    image.finish.layout = Layout::Chw;
+    image.finish.layout = PixelLayout::Chw;
     (0..3).for_each(|c| image.normalize(c, 100.0, 50.0));
 }
 

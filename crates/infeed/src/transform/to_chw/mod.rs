@@ -1,7 +1,7 @@
 //! `ToCHW`: channels, height, width.
 
 use super::common::need_image;
-use infeed_core::{Args, Context, Entry, FieldSpec, Layout, Result, Transform, Value};
+use infeed_core::{Args, Context, Entry, FieldSpec, PixelLayout, Result, Transform, Value};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> =
@@ -17,11 +17,11 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 impl Transform for ToChw {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("ToCHW", input)?;
-        Ok(input.with_layout(Layout::Chw))
+        Ok(input.with_layout(PixelLayout::Chw))
     }
 
     fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
-        value.image_mut()?.finish.layout = Layout::Chw;
+        value.image_mut()?.finish.layout = PixelLayout::Chw;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! `ToHWC`: height, width, channels.
 
 use super::common::need_image;
-use infeed_core::{Args, Context, Entry, FieldSpec, Layout, Result, Transform, Value};
+use infeed_core::{Args, Context, Entry, FieldSpec, PixelLayout, Result, Transform, Value};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> =
@@ -17,11 +17,11 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 impl Transform for ToHwc {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("ToHWC", input)?;
-        Ok(input.with_layout(Layout::Hwc))
+        Ok(input.with_layout(PixelLayout::Hwc))
     }
 
     fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
-        value.image_mut()?.finish.layout = Layout::Hwc;
+        value.image_mut()?.finish.layout = PixelLayout::Hwc;
         Ok(())
     }
 }

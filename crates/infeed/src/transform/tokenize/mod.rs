@@ -2,7 +2,8 @@
 
 use super::sequence::{Side, side};
 use infeed_core::{
-    Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Kind, Param, Result, Tensor, Transform, Value,
+    Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldKind, FieldSpec, Param, Result, Tensor, Transform,
+    Value,
 };
 use infeed_text::{Encoder, Options, Token, Worker};
 
@@ -98,10 +99,10 @@ struct Workers(Vec<Worker>);
 
 impl Transform for Tokenize {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        if input.kind == Kind::Text {
+        if input.kind == FieldKind::Text {
             return Ok(FieldSpec::array(self.dtype, vec![Dim::Any]));
         }
-        let cure = if input.kind == Kind::Encoded {
+        let cure = if input.kind == FieldKind::Encoded {
             "; decode it first, for example .decode(txt=\"text\")"
         } else {
             ""

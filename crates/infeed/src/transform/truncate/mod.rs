@@ -1,7 +1,7 @@
 //! `Truncate`: at most so many elements.
 
 use super::sequence::{Side, side, tensor};
-use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Kind, Param, Result, Transform, Value};
+use infeed_core::{Args, Context, Dim, Entry, Error, FieldKind, FieldSpec, Param, Result, Transform, Value};
 
 /// The registry line.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -31,12 +31,12 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 
 /// Refuses what has no first dimension.
 pub(super) fn need_array(name: &str, input: &FieldSpec) -> Result<()> {
-    if input.kind == Kind::Array && !input.shape.is_empty() {
+    if input.kind == FieldKind::Array && !input.shape.is_empty() {
         return Ok(());
     }
     let cure = match input.kind {
-        Kind::Encoded => "; decode it first",
-        Kind::Text => "; make tokens of it with Tokenize",
+        FieldKind::Encoded => "; decode it first",
+        FieldKind::Text => "; make tokens of it with Tokenize",
         _ => "",
     };
     Err(Error::plan(name, format!("works on arrays, but the field is {input}{cure}")))
