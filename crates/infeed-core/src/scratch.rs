@@ -1,9 +1,14 @@
 //! Memory that a worker thread keeps between samples.
 
+use crate::{
+    Budget, Result,
+    memory::{Permit, SMALL},
+};
 use infeed_resample::Resampler;
 use std::{
     any::{Any, TypeId},
     fmt,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,6 +23,9 @@ pub struct Scratch {
     /// Time spent decoding since it was last taken; the trace tells decode and pixel work apart with it.
     decoding: Duration,
     kept: Vec<(TypeId, Box<dyn Any + Send>)>,
+    budget: Arc<Budget>,
+    /// Held from the first large claim to the end of the sample.
+    permit: Option<Permit>,
 }
 
 impl Default for Scratch {
@@ -27,14 +35,51 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Empty scratch.
+    /// Empty scratch with the default budget.
     pub fn new() -> Self {
+        Scratch::with_budget(Arc::default())
+    }
+
+    /// Empty scratch of a worker that shares `budget` with others.
+    pub fn with_budget(budget: Arc<Budget>) -> Self {
         Scratch {
             resampler: Resampler::new(),
             pixels: Vec::new(),
             spare: Vec::new(),
             decoding: Duration::ZERO,
             kept: Vec::new(),
+            budget,
+            permit: None,
+        }
+    }
+
+    /// What this worker may take.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Asks for memory of a size that comes from data, before it is allocated. Large samples are made one at a time: this
+    /// waits for another worker that is making one.
+    pub fn claim(&mut self, bytes: u64) -> Result<()> {
+        if bytes <= SMALL {
+            return Ok(());
+        }
+        self.budget.check(bytes)?;
+        if self.permit.is_none() {
+            self.permit = Some(self.budget.permit());
+        }
+        Ok(())
+    }
+
+    /// The sample is finished. After a large one its memory is freed, so that one large sample among many does not cost its
+    /// memory for the rest of the run.
+    pub fn end_sample(&mut self) {
+        if self.permit.is_some() {
+            self.pixels = Vec::new();
+            self.spare = Vec::new();
+            self.resampler = Resampler::new();
+            self.kept.clear();
+            self.permit = None;
         }
     }
 
