@@ -63,6 +63,24 @@ pub enum Error {
         /// The cause.
         source: Arc<std::io::Error>,
     },
+    /// An object that is no longer what it was when it was listed.
+    #[error(
+        "`{path}` changed while it was in use: {what}; data must not change while it is read. Start again with the new data"
+    )]
+    Changed {
+        /// The object.
+        path: String,
+        /// What differs.
+        what: String,
+    },
+    /// A sample whose bytes could not be had, although it was tried again: the storage's fault, not the sample's.
+    #[error("{}{what}", at.lead())]
+    Unreadable {
+        /// Its place.
+        at: Box<At>,
+        /// The cause.
+        what: String,
+    },
     /// A shard whose bytes do not follow its format.
     #[error("shard `{shard}` is damaged at byte {offset}: {what}")]
     Format {
@@ -152,8 +170,47 @@ impl Error {
                 let field = old.field.clone().or(at.field.clone());
                 Error::Sample { at: Box::new(At { field, ..at }), what }
             }
-            Error::Sample { .. } | Error::TooManyBad { .. } => self,
+            Error::Sample { .. } | Error::Unreadable { .. } | Error::TooManyBad { .. } => self,
+            other if other.is_storage() => Error::Unreadable { at: Box::new(at), what: other.to_string() },
             other => Error::Sample { at: Box::new(at), what: other.to_string() },
+        }
+    }
+
+    /// Whether the storage is at fault and not the data: it failed, or the object changed. Such an error is no reason to
+    /// leave a sample out. A file that is not there or must not be read is not one of these: reading it again would not help.
+    pub fn is_storage(&self) -> bool {
+        match self {
+            Error::Changed { .. } | Error::Unreadable { .. } => true,
+            Error::Io { source, .. } => {
+                use std::io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied};
+                !matches!(source.kind(), PermissionDenied | IsADirectory | InvalidInput)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the same request can succeed a moment later.
+    pub fn is_transient(&self) -> bool {
+        use std::io::ErrorKind;
+        /// Linux's numbers of EIO, ENXIO, EREMOTEIO, which have no kind of their own.
+        const NUMBERS: [i32; 3] = [5, 6, 121];
+        let Error::Io { source, .. } = self else { return false };
+        match source.kind() {
+            ErrorKind::Interrupted
+            | ErrorKind::WouldBlock
+            | ErrorKind::TimedOut
+            | ErrorKind::StaleNetworkFileHandle
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::NotConnected
+            | ErrorKind::BrokenPipe
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::ResourceBusy
+            | ErrorKind::UnexpectedEof => true,
+            _ => source.raw_os_error().is_some_and(|number| NUMBERS.contains(&number)),
         }
     }
 

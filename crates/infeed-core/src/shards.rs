@@ -14,6 +14,8 @@ pub struct Shards {
     sizes: Vec<u64>,
     /// [`UNKNOWN`] where the store does not know the age.
     ages: Vec<u64>,
+    /// [`UNKNOWN`] where the store has no versions.
+    versions: Vec<u64>,
 }
 
 /// Stands for no age, and is the year 2554.
@@ -44,6 +46,7 @@ impl Shards {
             lens: Sums::with_capacity(shards.len()),
             sizes: shards.iter().map(|s| s.size).collect(),
             ages: shards.iter().map(|s| s.modified.unwrap_or(UNKNOWN)).collect(),
+            versions: shards.iter().map(|s| s.version.unwrap_or(UNKNOWN)).collect(),
         };
         for shard in shards {
             let middle = &shard.name[middle(shard)];
@@ -72,7 +75,8 @@ impl Shards {
     /// A shard by its place in the list.
     pub fn get(&self, place: usize) -> Option<Shard> {
         let name = self.name(place)?.into();
-        Some(Shard { name, size: self.sizes[place], modified: self.modified(place) })
+        let version = self.versions.get(place).copied().filter(|version| *version != UNKNOWN);
+        Some(Shard { name, size: self.sizes[place], modified: self.modified(place), version })
     }
 
     /// The name of a shard.
@@ -131,7 +135,7 @@ mod tests {
             let all: Vec<Shard> = names
                 .iter()
                 .enumerate()
-                .map(|(i, name)| Shard { name: name.as_str().into(), size: i as u64, modified: age })
+                .map(|(i, name)| Shard { name: name.as_str().into(), size: i as u64, modified: age, version: age })
                 .collect();
             let shards = Shards::new(&all).unwrap();
             let mut name = "what was here before".to_owned();
@@ -148,7 +152,12 @@ mod tests {
     #[test]
     fn what_names_share_is_kept_once() {
         let all: Vec<Shard> = (0..1000)
-            .map(|i| Shard { name: format!("/data/train-{i:06}.tar").into(), size: 7, modified: Some(i) })
+            .map(|i| Shard {
+                name: format!("/data/train-{i:06}.tar").into(),
+                size: 7,
+                modified: Some(i),
+                version: None,
+            })
             .collect();
         let shards = Shards::new(&all).unwrap();
         assert_eq!((shards.head(), &*shards.tail, shards.middles.len()), ("/data/train-000", ".tar", 3000));

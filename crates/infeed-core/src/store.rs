@@ -17,6 +17,9 @@ pub struct Shard {
     pub size: u64,
     /// Time of the last change, in nanoseconds since 1970, where the store knows it.
     pub modified: Option<u64>,
+    /// A number that differs whenever the object was replaced or written to, where the store has one. Unlike `modified`
+    /// nobody can set it back, and it means nothing on another machine.
+    pub version: Option<u64>,
 }
 
 /// What a name stands for.

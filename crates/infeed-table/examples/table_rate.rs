@@ -99,7 +99,7 @@ impl Store for Files {
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
         let one = |name: &String| {
             let about = fs::metadata(name).map_err(|e| Error::io("look at", name, e))?;
-            Ok(Shard { name: name.as_str().into(), size: about.len(), modified: None })
+            Ok(Shard { name: name.as_str().into(), size: about.len(), modified: None, version: None })
         };
         names.iter().map(one).collect()
     }

@@ -46,7 +46,7 @@ impl Store for Files {
             // A folder is no object.
             let missing = || Error::NotFound { path: name.clone(), hint: String::new() };
             let size = about.is_file().then_some(about.len()).ok_or_else(missing)?;
-            Ok(Shard { name: name.as_str().into(), size, modified: None })
+            Ok(Shard { name: name.as_str().into(), size, modified: None, version: None })
         };
         names.iter().map(one).collect()
     }

@@ -45,7 +45,7 @@ impl Store for Disk {
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
         let one = |name: &String| match fs::metadata(name) {
             Ok(about) if about.is_file() => {
-                Ok(Shard { name: name.as_str().into(), size: about.len(), modified: None })
+                Ok(Shard { name: name.as_str().into(), size: about.len(), modified: None, version: None })
             }
             _ => Err(missing(name)),
         };

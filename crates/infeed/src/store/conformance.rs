@@ -143,7 +143,7 @@ fn streams_and_maps(case: &StoreCase) -> Result<(), String> {
 
 fn missing(case: &StoreCase) -> Result<(), String> {
     let name = format!("{}no-such-object", case.root);
-    let gone = Shard { name: name.as_str().into(), size: 3, modified: None };
+    let gone = Shard { name: name.as_str().into(), size: 3, modified: None, version: None };
     let is_missing = |error: Option<Error>, what: &str| match error {
         Some(Error::NotFound { path, .. }) if path.contains("no-such-object") => Ok(()),
         Some(other) => Err(format!("{what}: another error: {other}")),

@@ -127,7 +127,8 @@ impl FaultyStore {
             let kept = shard.size / 2 + Rng::at(rates.seed, name, 1, 3).below(shard.size / 2 + 1);
             if range.end > kept {
                 self.faults.count(3);
-                return failed(ErrorKind::UnexpectedEof, format!("injected: it ends at byte {kept} now"));
+                let what = format!("injected: it ends at byte {kept} now");
+                return Err(Error::Changed { path: shard.name.to_string(), what });
             }
         }
         if len > 0 {

@@ -80,12 +80,8 @@ impl MemoryStore {
     fn same(&self, shard: &Shard) -> Result<Bytes> {
         let object = self.get(&shard.name)?;
         if object.bytes.len() as u64 != shard.size || shard.modified.is_some_and(|v| v != object.version) {
-            let what = format!(
-                "the object changed while it was being read: it had {} bytes and has {} now",
-                shard.size,
-                object.bytes.len()
-            );
-            return Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)));
+            let what = format!("it had {} bytes and has {} now", shard.size, object.bytes.len());
+            return Err(Error::Changed { path: shard.name.to_string(), what });
         }
         Ok(object.bytes)
     }
@@ -116,6 +112,7 @@ impl Store for MemoryStore {
             name: format!("{scheme}{name}").into(),
             size: object.bytes.len() as u64,
             modified: Some(object.version),
+            version: None,
         };
         Ok(self.look(|objects| {
             let from = objects.range(bare.to_owned()..);
@@ -127,7 +124,7 @@ impl Store for MemoryStore {
         let one = |name: &String| {
             let object = self.get(name)?;
             let size = object.bytes.len() as u64;
-            Ok(Shard { name: name.as_str().into(), size, modified: Some(object.version) })
+            Ok(Shard { name: name.as_str().into(), size, modified: Some(object.version), version: None })
         };
         names.iter().map(one).collect()
     }

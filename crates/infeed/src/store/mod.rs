@@ -31,6 +31,7 @@ mod local;
 mod memory;
 mod paths;
 mod pool;
+mod retry;
 mod stores;
 
 pub use entry::{STORES, StoreEntry};

@@ -5,6 +5,7 @@ use super::{
     entry::{STORES, entry_of},
     faulty::{self, FaultyStore},
     paths,
+    retry::{RetryingStream, retry},
 };
 use bytes::Bytes;
 use infeed_core::{Error, Found, Result, Shard, Store};
@@ -42,23 +43,23 @@ impl Stores {
     }
 
     /// The store that a name speaks of.
-    fn of(&self, name: &str) -> Result<&dyn Store> {
+    fn of(&self, name: &str) -> Result<&Arc<dyn Store>> {
         match entry_of(name)? {
-            None => Ok(&*self.local),
+            None => Ok(&self.local),
             Some(entry) => self.open(entry),
         }
     }
 
-    fn open(&self, entry: &'static StoreEntry) -> Result<&dyn Store> {
+    fn open(&self, entry: &'static StoreEntry) -> Result<&Arc<dyn Store>> {
         let place = STORES.iter().position(|known| known.scheme == entry.scheme);
         let slot = place.and_then(|place| self.others.get(place));
         let slot =
             slot.ok_or_else(|| Error::Internal { what: format!("the store {} has no place", entry.name) })?;
         if let Some(store) = slot.get() {
-            return Ok(&**store);
+            return Ok(store);
         }
         let store = faulted((entry.open)()?);
-        Ok(&**slot.get_or_init(|| store))
+        Ok(slot.get_or_init(|| store))
     }
 }
 
@@ -70,6 +71,20 @@ fn faulted(store: Arc<dyn Store>) -> Arc<dyn Store> {
     }
 }
 
+/// Short bytes are no bytes: readers rely on having what they asked for.
+fn check_lengths(shard: &Shard, ranges: &[Range<u64>], bytes: &[Bytes]) -> Result<()> {
+    let len = |range: &Range<u64>| range.end.saturating_sub(range.start);
+    let kept = bytes.len() == ranges.len()
+        && ranges.iter().zip(bytes).all(|(range, bytes)| bytes.len() as u64 == len(range));
+    if kept {
+        return Ok(());
+    }
+    let asked: u64 = ranges.iter().map(len).sum();
+    let got: usize = bytes.iter().map(Bytes::len).sum();
+    let what = format!("{got} bytes came of {asked} that were asked for");
+    Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)))
+}
+
 impl Default for Stores {
     fn default() -> Self {
         Self::new()
@@ -78,34 +93,27 @@ impl Default for Stores {
 
 impl Store for Stores {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
-        self.of(prefix)?.list(prefix)
+        let store = self.of(prefix)?;
+        retry(|| store.list(prefix))
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        let Some(first) = names.first() else { return Ok(Vec::new()) };
-        let store = self.of(first)?;
-        let mut one = true;
-        for name in &names[1..] {
-            one &= std::ptr::addr_eq(self.of(name)?, store);
+        // Each store is asked once, for all names that it has.
+        let mut asked: Vec<(&Arc<dyn Store>, Vec<usize>)> = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let store = self.of(name)?;
+            match asked.iter_mut().find(|(known, _)| Arc::ptr_eq(known, store)) {
+                Some((_, places)) => places.push(place),
+                None => asked.push((store, vec![place])),
+            }
         }
-        if one {
-            return store.stat(names);
+        if let [(store, _)] = asked.as_slice() {
+            return retry(|| store.stat(names));
         }
-        // Names of several stores: each store is asked once, for all that it has.
         let mut out = vec![None; names.len()];
-        for at in 0..names.len() {
-            if out[at].is_some() {
-                continue;
-            }
-            let store = self.of(&names[at])?;
-            let mut places = Vec::new();
-            for (place, name) in names.iter().enumerate().skip(at) {
-                if std::ptr::addr_eq(self.of(name)?, store) {
-                    places.push(place);
-                }
-            }
+        for (store, places) in asked {
             let mine: Vec<String> = places.iter().map(|place| names[*place].clone()).collect();
-            for (place, shard) in places.into_iter().zip(store.stat(&mine)?) {
+            for (place, shard) in places.into_iter().zip(retry(|| store.stat(&mine))?) {
                 out[place] = Some(shard);
             }
         }
@@ -115,19 +123,12 @@ impl Store for Stores {
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let bytes = self.of(&shard.name)?.read(shard, ranges)?;
-        let kept = bytes.len() == ranges.len()
-            && ranges
-                .iter()
-                .zip(&bytes)
-                .all(|(range, b)| b.len() as u64 == range.end.saturating_sub(range.start));
-        if kept {
-            return Ok(bytes);
-        }
-        let asked: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
-        let got: usize = bytes.iter().map(Bytes::len).sum();
-        let what = format!("{got} bytes came of {asked} that were asked for");
-        Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)))
+        let store = self.of(&shard.name)?;
+        retry(|| {
+            let bytes = store.read(shard, ranges)?;
+            check_lengths(shard, ranges, &bytes)?;
+            Ok(bytes)
+        })
     }
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
@@ -137,15 +138,18 @@ impl Store for Stores {
     }
 
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
-        self.of(&shard.name)?.map(shard)
+        let store = self.of(&shard.name)?;
+        retry(|| store.map(shard))
     }
 
     fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {
-        self.of(&shard.name)?.stream(shard, from)
+        let stream = RetryingStream::open(self.of(&shard.name)?, shard, from)?;
+        Ok(stream.map(|stream| Box::new(stream) as _))
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {
-        self.of(folder)?.names(folder)
+        let store = self.of(folder)?;
+        retry(|| store.names(folder))
     }
 
     /// Several paths may be joined with `::`.

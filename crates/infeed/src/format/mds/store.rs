@@ -108,13 +108,13 @@ impl MdsStore {
 
     /// The shards, as they are when they are not compressed.
     pub(super) fn shards(&self) -> Vec<Shard> {
-        let age = |part: &MdsShard| {
-            part.zip.is_none().then(|| self.files.stat_one(&part.name).ok()?.modified).flatten()
+        let listed =
+            |part: &MdsShard| part.zip.is_none().then(|| self.files.stat_one(&part.name).ok()).flatten();
+        let shard = |part: &MdsShard| {
+            let (modified, version) = listed(part).map_or((None, None), |file| (file.modified, file.version));
+            Shard { name: Arc::clone(&part.name), size: part.size, modified, version }
         };
-        self.parts
-            .iter()
-            .map(|part| Shard { name: Arc::clone(&part.name), size: part.size, modified: age(part) })
-            .collect()
+        self.parts.iter().map(shard).collect()
     }
 
     /// The bytes of a compressed shard.

@@ -60,6 +60,7 @@ fn source(rows: &[u64]) -> (Arc<Counting>, StoreSource) {
         name: format!("s{i}").into(),
         size: 4 * n,
         modified: None,
+        version: None,
     });
     let indices = rows.iter().map(|n| Arc::new(Fours(*n, &["x", "y"])) as Arc<dyn Index>).collect();
     let source = StoreSource::new(Arc::clone(&store) as _, "fours", shards.collect(), indices).unwrap();
@@ -93,7 +94,7 @@ fn rows_come_back_in_the_order_asked_for() {
 
 #[test]
 fn fields_are_joined_and_sorted() {
-    let shard = |n: &str| Shard { name: n.into(), size: 4, modified: None };
+    let shard = |n: &str| Shard { name: n.into(), size: 4, modified: None, version: None };
     let indices: Vec<Arc<dyn Index>> = vec![Arc::new(Fours(1, &["y"])), Arc::new(Fours(1, &["x", "y"]))];
     let source =
         StoreSource::new(Arc::new(Counting::default()), "fours", vec![shard("a"), shard("b")], indices)
@@ -105,7 +106,7 @@ fn fields_are_joined_and_sorted() {
 #[test]
 fn no_rows_are_an_error() {
     let store: Arc<dyn Store> = Arc::new(Counting::default());
-    let shard = Shard { name: "empty.tar".into(), size: 0, modified: None };
+    let shard = Shard { name: "empty.tar".into(), size: 0, modified: None, version: None };
     let error = StoreSource::new(store, "fours", vec![shard], vec![Arc::new(Fours(0, &[]))]).unwrap_err();
     assert!(error.to_string().contains("no rows in 1 shards (the first is `empty.tar`)"), "{error}");
 }

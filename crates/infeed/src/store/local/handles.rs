@@ -28,6 +28,7 @@ struct Handle {
     /// What was listed when it was opened: a shard that was replaced since must not be read through the old file.
     size: u64,
     modified: Option<u64>,
+    version: Option<u64>,
     used: u64,
 }
 
@@ -45,8 +46,13 @@ impl Handles {
         let file = Arc::new(open()?);
         let mut table = self.lock();
         table.clock += 1;
-        let handle =
-            Handle { file: Arc::clone(&file), size: shard.size, modified: shard.modified, used: table.clock };
+        let handle = Handle {
+            file: Arc::clone(&file),
+            size: shard.size,
+            modified: shard.modified,
+            version: shard.version,
+            used: table.clock,
+        };
         table.open.insert(Arc::clone(&shard.name), handle);
         if table.open.len() > MOST {
             let oldest = table.open.iter().min_by_key(|(_, h)| h.used).map(|(name, _)| Arc::clone(name));
@@ -55,12 +61,17 @@ impl Handles {
         Ok(file)
     }
 
+    /// Forgets the open file of a shard, so that the next read opens it anew.
+    pub(super) fn drop(&self, shard: &Shard) {
+        self.lock().open.remove(&shard.name);
+    }
+
     fn known(&self, shard: &Shard) -> Option<Arc<File>> {
         let mut table = self.lock();
         table.clock += 1;
         let now = table.clock;
         let handle = table.open.get_mut(&shard.name)?;
-        if (handle.size, handle.modified) != (shard.size, shard.modified) {
+        if (handle.size, handle.modified, handle.version) != (shard.size, shard.modified, shard.version) {
             return None;
         }
         handle.used = now;

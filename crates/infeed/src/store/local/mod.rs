@@ -16,7 +16,7 @@ use std::{
     fs::{File, Metadata},
     io::{self, ErrorKind, Read},
     ops::Range,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -89,7 +89,13 @@ impl Store for LocalStore {
             return Ok(Vec::new());
         }
         let file = self.open(shard, ranges)?;
-        ranges.iter().map(|range| read(&file, shard, range, &self.pool)).collect()
+        let read: Result<Vec<Bytes>> =
+            ranges.iter().map(|range| read(&file, shard, range, &self.pool)).collect();
+        if read.is_err() {
+            // The next try must not use this handle again: the server of a network file system may have forgotten it.
+            self.handles.drop(shard);
+        }
+        read
     }
 
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
@@ -136,25 +142,75 @@ impl Store for LocalStore {
 /// Name, size and age of a file.
 fn stat(name: &str) -> Result<Shard> {
     let data = std::fs::metadata(name).map_err(|e| failed("look at", name, e))?;
+    check_regular(name, &data)?;
+    Ok(Shard { name: name.into(), size: data.len(), modified: modified(&data), version: version(&data) })
+}
+
+/// Refuses what is not a regular file: opening a pipe waits for somebody to write to it, and a device never ends.
+fn check_regular(name: &str, data: &Metadata) -> Result<()> {
+    if data.is_file() {
+        return Ok(());
+    }
     if data.is_dir() {
         return Err(failed("read", name, io::Error::new(ErrorKind::IsADirectory, "it is a folder")));
     }
-    Ok(Shard { name: name.into(), size: data.len(), modified: modified(&data) })
+    let kind = data.file_type();
+    let what = match (kind.is_fifo(), kind.is_socket(), kind.is_block_device()) {
+        (true, ..) => "a named pipe",
+        (_, true, _) => "a socket",
+        (.., true) => "a block device",
+        _ => "a device",
+    };
+    let what = format!("it is {what}, not a regular file; to read a pipe as a stream, give `pipe:cat PATH`");
+    Err(failed("read", name, io::Error::new(ErrorKind::InvalidInput, what)))
 }
 
 /// Time of the last change in nanoseconds.
 fn modified(data: &Metadata) -> Option<u64> {
-    let seconds = u64::try_from(data.mtime()).ok()?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(data.mtime_nsec()).ok()?)
+    nanoseconds(data.mtime(), data.mtime_nsec())
+}
+
+/// Time of the last change of the file or its properties (ctime), which nobody can set back. The inode is left out:
+/// several user-space file systems give a file a new one whenever they have forgotten it.
+fn version(data: &Metadata) -> Option<u64> {
+    nanoseconds(data.ctime(), data.ctime_nsec())
+}
+
+fn nanoseconds(seconds: i64, rest: i64) -> Option<u64> {
+    let seconds = u64::try_from(seconds).ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(rest).ok()?)
 }
 
 /// Opens a file and makes sure that it is still the one that was listed: rows of another file would be read as if
 /// nothing had happened.
 fn open(shard: &Shard) -> Result<File> {
-    let file = File::open(&*shard.name).map_err(|e| failed("open", &shard.name, e))?;
+    // Without blocking: a named pipe that took the place of the file would be waited for.
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(&*shard.name)
+        .map_err(|e| failed("open", &shard.name, e))?;
     let data = file.metadata().map_err(|e| failed("look at", &shard.name, e))?;
-    let same = data.len() == shard.size && (shard.modified.is_none() || shard.modified == modified(&data));
-    if same { Ok(file) } else { Err(changed(shard, &(0..shard.size), data.len())) }
+    check_regular(&shard.name, &data)?;
+    check_same(shard, &data)?;
+    Ok(file)
+}
+
+/// Compares a file with what was listed.
+fn check_same(shard: &Shard, data: &Metadata) -> Result<()> {
+    let differs = |listed: Option<u64>, now| listed.is_some() && listed != now;
+    let what = if data.len() != shard.size {
+        format!("it had {} bytes and has {} now", shard.size, data.len())
+    } else if differs(shard.modified, modified(data)) {
+        "its modification time is another one".to_owned()
+    } else if differs(shard.version, version(data)) {
+        "it was written to or replaced and got its old modification time back, or its owner, mode or links were \
+         changed (ctime)"
+            .to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::Changed { path: shard.name.to_string(), what })
 }
 
 fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Result<Bytes> {
@@ -167,18 +223,13 @@ fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Res
     match file.read_exact_at(&mut buffer, range.start) {
         Ok(()) => Ok(buffer.freeze()),
         Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
-            Err(changed(shard, range, file.metadata().map_or(0, |m| m.len())))
+            // Cut short, or only a read that ended early, which can be tried again.
+            let data = file.metadata().map_err(|e| failed("look at", &shard.name, e))?;
+            check_same(shard, &data)?;
+            Err(failed("read", &shard.name, e))
         }
         Err(e) => Err(failed("read", &shard.name, e)),
     }
-}
-
-fn changed(shard: &Shard, range: &Range<u64>, now: u64) -> Error {
-    let what = format!(
-        "the file changed while it was being read: bytes {}..{} were asked for; it had {} bytes and has {now} now",
-        range.start, range.end, shard.size
-    );
-    failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what))
 }
 
 /// The error of a file operation; a missing file gets a hint.

@@ -87,7 +87,7 @@ fn nothing_is_saved_for_memory_or_damage() {
 
 #[test]
 fn a_member_of_many_gigabytes_keeps_its_length() {
-    let shard = Shard { name: "big.tar".into(), size: 1 << 40, modified: Some(7) };
+    let shard = Shard { name: "big.tar".into(), size: 1 << 40, modified: Some(7), version: None };
     let index = TarIndex {
         names: vec!["x".into()],
         ends: vec![1, 2],
