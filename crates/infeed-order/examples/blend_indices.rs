@@ -1,10 +1,10 @@
-//! How long the arrays of a blend take, for `benches/blend.py`.
+//! Measures how long the index arrays of a blend take, for `benches/blend.py`.
 //!
 //! ```sh
 //! cargo run --release -p infeed-order --example blend_indices -- 10000000 0.5,0.3,0.2
 //! ```
 //!
-//! Prints JSON: the best of five, in seconds, into arrays that are there already (`filled`) and into new ones (`made`),
+//! Prints JSON: the best of five runs in seconds, writing into existing arrays (`filled`) and into new ones (`made`),
 //! and a checksum of the arrays.
 #![allow(clippy::print_stdout)]
 
@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     let (mut parts, mut samples) = (vec![0i16; size], vec![0i64; size]);
     let filled = best(|| blending_indices_into(&weights, &mut parts, &mut samples))?;
     let made = best(|| blending_indices(&weights, size as u64).map(drop))?;
-    // Multiplied by the place, so that two numbers in each other's place are noticed.
+    // Multiplied by the place, so that swapped numbers change the checksum.
     let sum = parts.iter().zip(&samples).zip(1u64..).fold(0u64, |sum, ((part, sample), place)| {
         sum.wrapping_add(
             place.wrapping_mul(*part as u64 + 1).wrapping_add((*sample as u64).wrapping_mul(place ^ 7)),

@@ -1,4 +1,4 @@
-//! What a row costs in each order, in batches of 256, neighbours and scattered places.
+//! Measures the cost per row of each order, in batches of 256, for consecutive and for scattered places.
 //!
 //! ```sh
 //! cargo run --release -p infeed-order --example order_cost
@@ -58,8 +58,8 @@ fn orders() -> Result<Vec<(&'static str, Below)>> {
     ])
 }
 
-/// Time per row in nanoseconds, over places that `place` gives for the number of a batch. Each batch counts with its best
-/// time, so that a moment in which others had the processor does not count.
+/// Time per row in nanoseconds, over the places that `place` returns for each batch number. Each batch counts with
+/// its best time, so that interruptions by other processes do not count.
 fn cost(order: &dyn Order, batches: u64, mut place: impl FnMut(u64, u64) -> u64) -> f64 {
     let lists: Vec<Vec<u64>> = (0..batches).map(|b| (0..BATCH).map(|i| place(b, i)).collect()).collect();
     let mut best = vec![f64::INFINITY; lists.len()];
@@ -81,7 +81,7 @@ fn main() -> Result<()> {
         let n = order.places();
         let mut rng = Rng::at(1, 2, 3, 4);
         let near = cost(&*order, BATCHES, |batch, i| (n / 3 + batch * BATCH + i) % n);
-        // Scattered places of a replayed blend each make 4096 choices again: a few batches are enough.
+        // Every scattered place of a replayed blend repeats up to 4096 choices, so a few batches are enough.
         let batches = if name.contains("replayed") { 2 } else { BATCHES };
         let far = cost(&*order, batches, |_, _| rng.below(n));
         println!("{name:<34}{near:>12.1}{far:>12.1}");

@@ -1,7 +1,7 @@
-//! What each kind of shuffle gives and costs, as the tables of the documentation:
+//! Measures the quality and cost of each kind of shuffle and prints the tables of the documentation:
 //!
 //! `cargo run --release -p infeed-order --example shuffle_quality`
-#![expect(clippy::print_stdout, reason = "the tables are what it is for")]
+#![expect(clippy::print_stdout, reason = "printing tables is its purpose")]
 
 use infeed_core::{Order, OrderExt, Result, Rng};
 use infeed_order::{
@@ -15,15 +15,16 @@ const SHARDS: [u64; 1000] = [1000; 1000];
 const BATCH: u64 = 256;
 const SEED: u64 = 17;
 
-/// Makes an order anew, so that each measurement starts without anything kept.
+/// Builds a fresh order, so that each measurement starts without cached state.
 type Make = Box<dyn Fn() -> Result<Below>>;
 
 fn lie() -> Below {
     Arc::new(Sequential::new(0, SHARDS))
 }
 
-/// Nanoseconds per row over an epoch (or its first four million places) in batches, with what the epoch costs to
-/// start. Other work on the machine only ever adds, so each stretch of 16 batches counts with the best of seven.
+/// Nanoseconds per row over an epoch (or its first four million places) in batches, including the cost of
+/// starting the epoch. Other work on the machine can only add time, so each stretch of 16 batches counts
+/// with the best of seven runs.
 fn cost(make: &Make) -> Result<f64> {
     let places = make()?.places().min(4_000_000);
     let mut best = vec![f64::INFINITY; places.div_ceil(16 * BATCH) as usize];
@@ -44,7 +45,7 @@ fn cost(make: &Make) -> Result<f64> {
     Ok(best.iter().sum::<f64>() / places as f64)
 }
 
-/// Milliseconds until the last place of an epoch is known, out of nothing; the best of seven.
+/// Milliseconds to find the last place of an epoch with a fresh order; the best of seven.
 fn seek(make: &Make) -> Result<f64> {
     let mut best = f64::INFINITY;
     for epoch in 0..7 {
@@ -56,7 +57,7 @@ fn seek(make: &Make) -> Result<f64> {
     Ok(best)
 }
 
-/// What a block shuffle holds: see the documentation of `BlockShuffle`. One epoch, and the last four windows.
+/// Memory held by a block shuffle (see the documentation of `BlockShuffle`): one epoch and the last four windows.
 fn block_memory(window: u64) -> u64 {
     let (shards, rows) = (SHARDS.len() as u64, window * SHARDS[0]);
     let kept = (shards.div_ceil(window)).min(4);
@@ -103,7 +104,7 @@ fn others() -> Result<()> {
     let weights: Arc<[f64]> = (0..ROWS).map(|row| draw(row, 1)).collect();
     // A thousand classes, the largest about sixty times the smallest.
     let labels: Arc<[i64]> = (0..ROWS).map(|row| (draw(row, 2).powi(2) * 1000.0) as i64).collect();
-    // Lengths as of texts: many short, few long.
+    // Lengths distributed like those of texts: many short, few long.
     let lengths: Arc<[u32]> = (0..ROWS).map(|row| (draw(row, 3).powi(3) * 2048.0) as u32 + 1).collect();
     let global = || Arc::new(Global::new(lie(), SEED)) as Below;
 

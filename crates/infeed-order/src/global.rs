@@ -3,10 +3,11 @@
 use crate::{Below, Permutation, recent::Recent};
 use infeed_core::Order;
 
-/// Epochs whose permutation is kept: the one being read, the next one being prefetched, and some for orders that mix epochs.
+/// Number of epochs whose permutation is cached: the one being read, the one being prefetched, and some
+/// for orders that mix epochs.
 const KEPT: usize = 8;
 
-/// All places of the order below, in an order that (seed, epoch) decide.
+/// All places of the underlying order, permuted by (seed, epoch).
 #[derive(Debug)]
 pub struct Global {
     below: Below,

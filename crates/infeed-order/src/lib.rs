@@ -1,14 +1,15 @@
-//! Which row comes when, on which rank. Every order is arithmetic: see [`infeed_core::Order`].
+//! Decides which row comes when, and on which rank. Every order is pure arithmetic: see [`infeed_core::Order`].
 //!
-//! The lowest order is [`Sequential`]; all others stand on another one and turn their places into places of it:
+//! The lowest order is [`Sequential`]. Every other order wraps one or more orders and maps its own
+//! places to places in them:
 //!
 //! * shuffles: [`Global`], [`BlockShuffle`], [`Buffer`], [`ByLength`]
 //! * selections: [`Slice`], [`Pick`], [`Split`], [`Fold`], [`Repeat`], [`Weighted`], [`Balanced`]
 //! * joins: [`Concat`], [`Interleave`], [`Blend`]
 //!
-//! [`Steps`] cuts an epoch into global batches and those into the shares of the ranks; [`world`] finds out which rank this
-//! is; [`ledger`] proves afterwards that every row came as often as promised; [`filter`] is the language of conditions on
-//! rows; [`quality`] says how well an order mixes.
+//! [`Steps`] divides an epoch into global batches and each batch into one share per rank. [`world`] determines the
+//! rank of this process. [`ledger`] proves afterwards that every row was delivered as often as promised. [`filter`]
+//! is the expression language for conditions on rows. [`quality`] measures how well an order mixes.
 #![forbid(unsafe_code)]
 
 mod algebra;
@@ -38,5 +39,5 @@ pub use shuffle::{BlockShuffle, Buffer, ByLength, Mixer, padding_waste};
 pub use steps::{Last, Share, Steps};
 pub use world::World;
 
-/// The order that another one stands on.
+/// The underlying order that another order wraps.
 pub type Below = std::sync::Arc<dyn infeed_core::Order>;

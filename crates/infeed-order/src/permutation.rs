@@ -1,12 +1,12 @@
-//! A keyed permutation of `0..n` that needs no list of n numbers.
+//! A keyed permutation of `0..n` that does not store n numbers.
 //!
-//! Large n: a Feistel network over the smallest even-or-odd number of bits that holds n, walked until the result falls
-//! below n (less than two steps on average). Small n: a Feistel network over few bits is visibly uneven, and a list is
-//! cheap, so a Fisher-Yates shuffle is kept instead.
+//! Large n: a Feistel network over the smallest number of bits that holds n, with cycle walking until the result
+//! falls below n (fewer than two steps on average). Small n: a Feistel network over few bits is visibly uneven, and a
+//! list is cheap, so a Fisher-Yates shuffle is stored instead.
 
 use infeed_core::rng::{Rng, mix};
 
-/// Up to here the list is kept: 256 KiB at most.
+/// Up to this size the permutation is stored as a list: 256 KiB at most.
 const LIST: u64 = 1 << 16;
 const ROUNDS: usize = 8;
 
@@ -39,7 +39,7 @@ impl Permutation {
         Permutation { n, kind: Stored::Feistel { left: bits / 2, right: bits - bits / 2, keys } }
     }
 
-    /// Where `place` goes. `place` must be below n.
+    /// Returns the image of `place`, which must be below n.
     pub fn at(&self, place: u64) -> u64 {
         match &self.kind {
             Stored::List(list) => list.get(place as usize).copied().map_or(0, u64::from),
@@ -47,7 +47,7 @@ impl Permutation {
         }
     }
 
-    /// Where each of these places goes.
+    /// Replaces each place by its image.
     pub fn resolve(&self, places: &mut [u64]) {
         match &self.kind {
             Stored::List(list) => {
@@ -60,10 +60,10 @@ impl Permutation {
     }
 }
 
-/// Places whose networks are computed side by side: one alone mostly waits for its own multiplications.
+/// Number of places computed side by side, to hide the latency of the multiplications of a single one.
 const LANES: usize = 8;
 
-/// [`walk`] for many places: all take a step, then those that left the domain take another, and so on.
+/// [`walk`] for many places: all take one step, then those outside the domain take another, and so on.
 fn walk_all(places: &mut [u64], n: u64, left: u32, right: u32, keys: &[u64; ROUNDS]) {
     places.iter_mut().for_each(|place| *place = (*place).min(n - 1));
     step_all(places, left, right, keys);
@@ -102,8 +102,9 @@ fn step_all(places: &mut [u64], left: u32, right: u32, keys: &[u64; ROUNDS]) {
     }
 }
 
-/// A permutation of the larger domain moves on a cycle, so walking from a place below n always comes back below n, and
-/// two places never meet. From a place that is not below n it might not, which the caller must not ask for.
+/// Walks the cycle of the permutation of the larger domain until the result is below n. From a place below n
+/// this always ends, and two places never get the same result. From any other place it might not end, so
+/// places are clamped first.
 fn walk(place: u64, n: u64, left: u32, right: u32, keys: &[u64; ROUNDS]) -> u64 {
     let mut x = place.min(n - 1);
     loop {

@@ -1,37 +1,37 @@
-//! How well an order mixes, and what it costs to read.
+//! Measures how well an order mixes and how costly it is to read.
 
 use infeed_core::{Order, OrderExt};
 use serde::Serialize;
 use std::fmt;
 
-/// What [`quality`] measured. The first three compare with a global shuffle: 1 means as good.
+/// The result of [`quality`]. The first three fields are relative to a global shuffle: 1 means as good.
 ///
-/// Meant for orders that give each row once; what repeats rows or leaves some out is measured against all rows.
+/// Meant for orders that yield each row once. Orders that repeat or omit rows are measured against all rows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quality {
-    /// How far rows are from where they lie: the mean of |row - place|, relative to a global shuffle. 0 for rows as
-    /// they lie. Blind to what stays together: whole blocks in random order have 1.
+    /// How far rows are from their storage position: the mean of |row - place|, relative to a global shuffle. 0 for
+    /// rows in storage order. Insensitive to rows that stay together: whole blocks in random order have 1.
     pub displacement: f64,
-    /// How far apart the rows of one batch lie: the mean of |row - other row|, relative to a global shuffle. 0 when a
-    /// batch is one run of rows, 1 when it is drawn from everywhere. 1 for batches of a single row.
+    /// How far apart the rows of one batch are stored: the mean of |row - other row|, relative to a global shuffle. 0
+    /// when a batch is one run of rows, 1 when it is drawn from everywhere. 1 for batches of a single row.
     pub spread: f64,
-    /// How often the storage neighbours (row, row + 1) come in the same batch, relative to a global shuffle. Large
-    /// when batches are clumped. 1 for batches of a single row. Noisy when few rows were looked at.
+    /// How often storage neighbours (row, row + 1) are in the same batch, relative to a global shuffle. Large when
+    /// batches are clumped. 1 for batches of a single row. Noisy when few rows were sampled.
     pub neighbours: f64,
-    /// The mean number of storage blocks a batch touches, where blocks were given.
+    /// The mean number of storage blocks a batch touches, if blocks were given.
     pub blocks_per_batch: Option<f64>,
     /// The mean number of runs of neighbouring rows in a batch: how many reads it takes when it is sorted first.
     pub runs: f64,
-    /// The rows per batch that were asked for.
+    /// The requested rows per batch.
     pub batch: u64,
-    /// How many places were looked at.
+    /// How many places were sampled.
     pub looked_at: u64,
     /// How many places an epoch has.
     pub places: u64,
 }
 
-/// Measures an order in batches of `batch` rows. `blocks` are the lengths of the storage blocks of the source, in the
-/// order of its rows. Looks at no more than `most` places (but at one batch): whole batches, evenly spread.
+/// Measures an order in batches of `batch` rows. `blocks` are the lengths of the storage blocks of the source, in row
+/// order. Samples at most `most` places (but at least one batch), as whole batches, evenly spread.
 pub fn quality(order: &dyn Order, epoch: u64, batch: u64, blocks: Option<&[u64]>, most: u64) -> Quality {
     let (places, batch) = (order.places(), batch.max(1));
     let rows = blocks.map_or(places, |blocks| blocks.iter().sum()) as f64;
@@ -50,7 +50,7 @@ pub fn quality(order: &dyn Order, epoch: u64, batch: u64, blocks: Option<&[u64]>
         sums.add(&found, rows, ends.as_deref());
     }
     let mean = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
-    // A batch of one row has no pairs, and mixes as well as any.
+    // A batch of one row has no pairs and counts as perfectly mixed.
     let relative = |found: f64, global: f64| if global > 0.0 { found / global } else { 1.0 };
     Quality {
         displacement: 3.0 * mean(sums.moved, sums.rows * rows),
@@ -64,7 +64,7 @@ pub fn quality(order: &dyn Order, epoch: u64, batch: u64, blocks: Option<&[u64]>
     }
 }
 
-/// Sums over batches, and next to them what a global shuffle would give.
+/// Sums over batches, each next to its expected value under a global shuffle.
 #[derive(Default)]
 struct Sums {
     rows: f64,
@@ -78,12 +78,12 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds a sorted batch out of so many rows.
+    /// Adds a sorted batch drawn from `rows` rows.
     fn add(&mut self, batch: &[u64], rows: f64, ends: Option<&[u64]>) {
         let n = batch.len() as f64;
         let steps = || batch.windows(2).map(|pair| pair[1] - pair[0]);
         self.rows += n;
-        // Every step between sorted rows counts once for each pair it separates.
+        // Each gap between sorted rows counts once for each pair it separates.
         self.apart +=
             (1u64..).zip(steps()).map(|(i, step)| i as f64 * (n - i as f64) * step as f64).sum::<f64>();
         self.apart_global += n * (n - 1.0) / 2.0 * (rows + 1.0) / 3.0;
@@ -107,7 +107,7 @@ impl fmt::Display for Quality {
         }
         writeln!(f, "runs per batch    {:>9.1}   (of {} rows)", self.runs, self.batch)?;
         writeln!(f, "looked at         {:>9}   of {} places", self.looked_at, self.places)?;
-        // Displacement is blind to what stays together, so the spread speaks.
+        // Displacement does not notice rows that stay together, so the summary uses the spread.
         write!(f, "mixes {:.2} as well as a global shuffle", self.spread.min(1.0))?;
         match self.blocks_per_batch {
             Some(blocks) => write!(f, "; a batch touches {blocks:.1} blocks"),
@@ -145,9 +145,9 @@ mod tests {
         let found = of(&Global::new(lie(), 17));
         assert!((found.displacement - 1.0).abs() < 0.02, "{found}");
         assert!((found.spread - 1.0).abs() < 0.02, "{found}");
-        // About a hundred pairs are found by chance.
+        // About a hundred pairs are expected by chance.
         assert!((found.neighbours - 1.0).abs() < 0.4, "{found}");
-        // 100 shards, 100 draws: 1 - 1/e of the shards.
+        // 100 draws from 100 shards touch 1 - 1/e of the shards.
         assert!((found.blocks_per_batch.unwrap() - 63.4).abs() < 1.0, "{found}");
         assert!(found.runs > 99.0);
     }

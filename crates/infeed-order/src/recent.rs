@@ -1,4 +1,4 @@
-//! What an order works out and keeps for a while: few things, of any key.
+//! A small cache of recently computed values, for orders.
 
 use infeed_core::Hold;
 use std::{
@@ -6,8 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Keeps the things that were asked for last; the owner says how many. Only a memo: everything in it can be made again at
-/// any time.
+/// Caches the most recently used values, up to a number the owner sets. Every value can be recomputed at any time.
 #[derive(Debug)]
 pub(crate) struct Recent<K, T> {
     most: usize,
@@ -15,13 +14,13 @@ pub(crate) struct Recent<K, T> {
 }
 
 impl<K: PartialEq, T> Recent<K, T> {
-    /// Keeps at most `most` things, at least one.
+    /// Caches at most `most` values, at least one.
     pub(crate) fn new(most: usize) -> Self {
         Recent { most: most.max(1), made: Mutex::new(VecDeque::new()) }
     }
 
-    /// What belongs to the key, made when it is not there. Made under the lock, so that threads that ask for the same
-    /// thing at once make it once.
+    /// Returns the value of the key, computing it if it is missing. Computes under the lock, so that threads asking
+    /// for the same key at once compute it once.
     pub(crate) fn get(&self, key: K, make: impl FnOnce() -> T) -> Arc<T> {
         let mut made = self.made.hold();
         let found = made.iter().position(|(k, _)| *k == key).and_then(|at| made.remove(at));

@@ -1,9 +1,9 @@
-//! Rows as they lie.
+//! Rows in storage order.
 
 use infeed_core::Order;
 use std::sync::Arc;
 
-/// Row 0, row 1, row 2, ... of a source; or of a part of it, when it starts further on.
+/// Row 0, row 1, row 2, ... of a source, or of a part of it that starts at a later row.
 #[derive(Debug, Clone)]
 pub struct Sequential {
     first: u64,
@@ -12,13 +12,13 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// An order over rows that lie in blocks of these lengths (shards, row groups), beginning with row `first`.
+    /// Creates an order over rows stored in blocks of these lengths (shards, row groups), beginning with row `first`.
     pub fn new(first: u64, blocks: impl Into<Arc<[u64]>>) -> Self {
         let blocks = blocks.into();
         Sequential { first, rows: blocks.iter().sum(), blocks }
     }
 
-    /// An order of `rows` rows in one block, for tests and simple sources.
+    /// Creates an order of `rows` rows in one block, for tests and simple sources.
     pub fn of(rows: u64) -> Self {
         Sequential::new(0, [rows])
     }

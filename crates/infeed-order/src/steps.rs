@@ -1,34 +1,34 @@
-//! How an epoch is cut into steps, and each step into the shares of the ranks.
+//! Divides an epoch into steps, and each step into one share per rank.
 //!
-//! A step is one *global* batch: the next `global` places of the epoch. The ranks cut it into neighbouring pieces, so the
-//! global batches are the same for every world size, and every rank has the same number of steps by construction.
+//! A step is one *global* batch: the next `global` places of the epoch. The ranks take contiguous pieces of it, so
+//! the global batches are the same for every world size, and every rank has the same number of steps by construction.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What becomes of the rows at the end of an epoch that do not fill a global batch.
+/// How to treat the rows at the end of an epoch that do not fill a global batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Last {
-    /// They make a smaller batch, shared evenly. A rank that would go away empty gets a row again, marked.
+    /// They form a smaller batch, divided evenly. A rank that would get no row receives a repeated row, marked as such.
     #[default]
     Short,
-    /// They are left out.
+    /// They are dropped.
     Drop,
-    /// Rows from the epoch's start fill the batch up, marked.
+    /// Rows from the start of the epoch fill the batch, marked as such.
     Pad,
 }
 
-/// The steps of one rank from some place of an epoch to its end.
+/// The steps of one rank from a given place of an epoch to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steps {
-    /// Places of the epoch.
+    /// Number of places in the epoch.
     pub places: u64,
     /// The place where the first step begins.
     pub from: u64,
     /// Places per step, over all ranks.
     pub global: u64,
-    /// What becomes of the rest.
+    /// How to treat the incomplete last batch.
     pub last: Last,
     /// Rank, below `size`.
     pub rank: u64,
@@ -36,17 +36,17 @@ pub struct Steps {
     pub size: u64,
 }
 
-/// What one rank gets of one step.
+/// The share of one rank in one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     /// Its places.
     pub places: Range<u64>,
-    /// Places that are given a second time, to fill up: they come after the others and are marked.
+    /// Padding: places that are delivered a second time. They come after the others and are marked.
     pub pads: Range<u64>,
 }
 
 impl Steps {
-    /// How many steps there are: the same for every rank.
+    /// Returns the number of steps, which is the same for every rank.
     pub fn count(&self) -> u64 {
         let left = self.places.saturating_sub(self.from);
         match self.last {
@@ -55,24 +55,24 @@ impl Steps {
         }
     }
 
-    /// The places of a step over all ranks, without fillings.
+    /// Returns the places of a step over all ranks, without padding.
     pub fn global_places(&self, step: u64) -> Range<u64> {
         let start = self.from.saturating_add(step.saturating_mul(self.global)).min(self.places);
         start..start.saturating_add(self.global).min(self.places)
     }
 
-    /// What this rank gets of a step.
+    /// Returns the share of this rank in a step.
     pub fn share(&self, step: u64) -> Share {
         let all = self.global_places(step);
         let rows = all.end - all.start;
-        // A full batch is cut by its size, so that a filled-up one is cut at the same places.
+        // Divided by the size of a full batch, so that a padded batch is divided at the same places.
         let cut = if self.last == Last::Short { rows } else { self.global };
         let at = |rank: u64| (u128::from(rank) * u128::from(cut) / u128::from(self.size.max(1))) as u64;
         let (low, high) = (at(self.rank), at(self.rank + 1));
         let places = all.start + low.min(rows)..all.start + high.min(rows);
         let pads = match self.last {
             Last::Drop => 0..0,
-            // The fillings of all ranks together are the places 0, 1, 2, ... of the epoch.
+            // The padding of all ranks together is the places 0, 1, 2, ... of the epoch.
             Last::Pad => low.max(rows) - rows..high.max(rows) - rows,
             Last::Short if places.is_empty() => {
                 self.rank % self.places.max(1)..self.rank % self.places.max(1) + 1
@@ -84,17 +84,17 @@ impl Steps {
 }
 
 impl Share {
-    /// How many samples there are, with fillings.
+    /// Returns the number of samples, including padding.
     pub fn len(&self) -> u64 {
         (self.places.end - self.places.start) + (self.pads.end - self.pads.start)
     }
 
-    /// Whether there is nothing.
+    /// Returns whether the share is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All its places below `places`, fillings last. An epoch shorter than its fillings is gone round again.
+    /// Returns all places of the share, padding last. Padding longer than the epoch wraps around.
     pub fn list(&self, places: u64) -> Vec<u64> {
         self.places.clone().chain(self.pads.clone().map(|p| p % places.max(1))).collect()
     }
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(share(Last::Pad, 0), Share { places: 8..10, pads: 0..0 });
         assert_eq!(share(Last::Pad, 1), Share { places: 10..10, pads: 0..2 });
         assert_eq!(steps(10, 4, Last::Drop, 0, 2).count(), 2);
-        // One row is left for three ranks: two of them get a row again.
+        // One row is left for three ranks: two of them get a repeated row.
         let alone = |rank| steps(7, 3, Last::Short, rank, 3).share(2);
         assert_eq!(
             [alone(0), alone(1), alone(2)]
@@ -162,7 +162,7 @@ mod tests {
             }
         }
 
-        /// The global batches do not depend on the world, also where it does not divide the batch.
+        /// The global batches do not depend on the world size, even where it does not divide the batch.
         #[test]
         fn the_world_does_not_matter(places in 1u64..400, global in 16u64..64, size in 1u64..17, last in last()) {
             for step in 0..steps(places, global, last, 0, 1).count() {

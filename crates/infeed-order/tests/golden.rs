@@ -1,6 +1,6 @@
-//! The rows that users get, pinned: the same seed gives the same order in every version.
+//! Pins the rows that users get: the same seed gives the same order in every version.
 //!
-//! `INFEED_GOLDEN=write cargo test -p infeed-order --test golden` writes the file anew after a wanted change.
+//! `INFEED_GOLDEN=write cargo test -p infeed-order --test golden` rewrites the file after an intended change.
 #![allow(clippy::unwrap_used)]
 
 use infeed_core::{Order, OrderExt};
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 # A change here is breaking: the same seed would give users other rows. It belongs into CHANGELOG.md.
 ";
 
-/// Longer epochs are not gone through.
+/// Longer epochs are not hashed.
 const HASHED: u64 = 1 << 24;
 
 fn line(name: &str, order: &dyn Order, epoch: u64) -> String {
@@ -44,7 +44,7 @@ fn shuffled(n: u64, seed: u64) -> Below {
     Arc::new(Global::new(rows(n), seed))
 }
 
-/// Three shuffled parts whose rows tell where they come from.
+/// Three shuffled parts whose rows identify the part.
 fn parts() -> Vec<Below> {
     let part = |first, n| -> Below { Arc::new(Global::new(Arc::new(Sequential::new(first, [n])), 5)) };
     vec![part(0, 700), part(10_000, 300), part(20_000, 501)]

@@ -1,10 +1,10 @@
-//! Rows per second of a shuffled epoch over Parquet: blocks in random order, rows mixed among some blocks at a time, batches
-//! written by `fill`. Decoding is part of it, of all blocks in every epoch where they do not fit the memory.
+//! Measures rows per second of a shuffled epoch over Parquet: blocks in random order, rows mixed among some blocks at
+//! a time, batches written by `fill`. Includes decoding, of all blocks in every epoch if they do not fit into memory.
 //!
 //! `cargo run --release -p infeed-table --example table_rate -- FOLDER [fields|matrix] [threads] [epochs] [memory in MiB]`
 //!
-//! The folder has Parquet files with columns `f00` to `f19` of f32 and `label` of i64. They become a field each, or one matrix
-//! and a label.
+//! The folder has Parquet files with columns `f00` to `f19` of f32 and `label` of i64. They become one field each,
+//! or one matrix and a label.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-/// Rows of a batch, and blocks whose rows are mixed.
+/// Rows per batch, and number of blocks whose rows are mixed.
 const BATCH: usize = 4096;
 const MIXED: usize = 8;
 
@@ -78,7 +78,7 @@ fn main() {
     }
 }
 
-/// The Parquet files of a folder.
+/// Opens the Parquet files of a folder.
 fn open(folder: &str, about: &Map<String, Value>) -> TableSource {
     let mut paths: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().display().to_string()).collect();
@@ -87,7 +87,7 @@ fn open(folder: &str, about: &Map<String, Value>) -> TableSource {
     infeed_table::open_table(&store, "parquet", &paths, about).unwrap()
 }
 
-/// Files by ranges, and nothing else: the least that a store can do.
+/// A minimal store: reads ranges of files and nothing else.
 #[derive(Debug)]
 struct Files;
 
@@ -116,7 +116,7 @@ impl Store for Files {
     }
 }
 
-/// Blocks in random order, and the rows of `mixed` blocks at a time in random order.
+/// Returns blocks in random order, with the rows of `mixed` blocks at a time in random order.
 fn shuffled(blocks: &[u64], mixed: usize, epoch: u64) -> Vec<u64> {
     let mut rng = Rng::at(17, epoch, 0, 0);
     let mut starts = vec![0];

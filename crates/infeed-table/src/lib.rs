@@ -8,8 +8,8 @@
 //! open     from paths and arguments to a source; the table of formats
 //! ```
 //!
-//! A block is decoded once and turned into rows there and then: all fields of a fixed shape lie row after row in one piece
-//! of memory, so that a shuffled batch costs one or two cache lines per row.
+//! A block is decoded once and converted to rows at once: all fields of a fixed shape are stored row by row in one
+//! buffer, so a shuffled batch touches one or two cache lines per row.
 //!
 //! | column | field |
 //! |---|---|
@@ -18,14 +18,14 @@
 //! | decimals | `f64` |
 //! | text | text |
 //! | binary | encoded bytes |
-//! | struct of `bytes` and `path` | encoded bytes, of the file where only the path is there |
+//! | struct of `bytes` and `path` | encoded bytes, read from the file if there is only a path |
 //! | other structs | their columns, as `a.b` |
 //! | dictionaries | their values |
 //! | fixed-size lists of numbers | an array of that shape |
 //! | lists of numbers | an array of unknown length |
 //! | other lists, maps | JSON text |
 //!
-//! A null is NaN in a column of floats and a missing value elsewhere, unless a value to put there is given.
+//! A null is NaN in a column of floats and a missing value elsewhere, unless a fill value is given.
 
 mod block;
 mod field;

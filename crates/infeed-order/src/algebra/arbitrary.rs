@@ -1,4 +1,4 @@
-//! Random orders on random orders, each with a plain model that lists its rows.
+//! Generates random trees of orders, each with a simple model that lists its rows.
 
 use super::{blend::plain_epoch, interleave, *};
 use crate::{Below, Global, Sequential};
@@ -6,10 +6,11 @@ use infeed_core::{Order, OrderExt};
 use proptest::{option, prelude::*};
 use std::{collections::HashMap, sync::Arc};
 
-/// The rows of an epoch, listed without arithmetic.
+/// The rows of an epoch, enumerated without arithmetic.
 pub(super) type Model = Arc<dyn Fn(u64) -> Vec<u64> + Send + Sync>;
 
-/// How an order is made. Numbers are cut to size when it is built, so that every tree can be built.
+/// Describes how to build an order. Parameters are reduced to valid ranges when it is built, so
+/// every tree can be built.
 #[derive(Debug, Clone)]
 pub(super) enum Tree {
     Rows(u64, Vec<u64>),
@@ -24,7 +25,7 @@ pub(super) enum Tree {
     Blend(Vec<(u8, Tree)>, BlendLength),
 }
 
-/// Any order, up to four levels above the rows.
+/// Generates any order, up to four levels above the rows.
 pub(super) fn arbitrary_order() -> impl Strategy<Value = Tree> {
     let rows =
         (0u64..1000, prop::collection::vec(0u64..12, 1..4)).prop_map(|(first, b)| Tree::Rows(first, b));
@@ -57,10 +58,10 @@ pub(super) fn arbitrary_order() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// The order and its model.
+    /// Builds the order and its model.
     pub(super) fn build(&self) -> (Below, Model) {
         let (order, model) = self.built();
-        // A few levels of repetition would make epochs that take long to list.
+        // Cut off: a few levels of repetition would make epochs too long to enumerate.
         if order.places() < 2000 {
             return (order, model);
         }
@@ -154,7 +155,7 @@ fn built_all(trees: &[Tree]) -> (Vec<Below>, Vec<Model>) {
     trees.iter().map(Tree::build).unzip()
 }
 
-/// The rows that `plain`, an order of the numbers from 0 on, takes of the model's.
+/// Applies `plain`, an order over the numbers from 0, to the rows of the model.
 fn mapped(model: Model, plain: impl Order + 'static, below: fn(u64) -> u64) -> Model {
     Arc::new(move |epoch| {
         let rows = model(below(epoch));

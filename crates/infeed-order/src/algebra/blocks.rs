@@ -1,8 +1,8 @@
-//! What is left of blocks when only some ranges of places are kept.
+//! Clips block lengths to the ranges of places that are kept.
 
 use std::ops::Range;
 
-/// How many places each block keeps, without those that keep none. The ranges ascend and do not overlap.
+/// Returns how many places each block keeps, without blocks that keep none. The ranges must ascend and not overlap.
 pub(super) fn clipped(blocks: &[u64], kept: &[Range<u64>]) -> Vec<u64> {
     let mut start = 0u64;
     let mut left = Vec::new();

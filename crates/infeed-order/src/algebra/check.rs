@@ -1,8 +1,9 @@
-//! What every order must keep, for the tests.
+//! Checks that every order must pass, for the tests.
 
 use infeed_core::{Order, OrderExt, rng::Rng};
 
-/// Checks an epoch against its rows: in one go, in batches, in any order; and that blocks add up.
+/// Checks an epoch against its expected rows: all at once, in batches, and in any order. Also
+/// checks that blocks add up.
 pub(super) fn holds(order: &dyn Order, epoch: u64, expected: &[u64]) {
     let n = expected.len() as u64;
     assert_eq!(order.places(), n, "{}", order.describe());
@@ -17,9 +18,9 @@ pub(super) fn holds(order: &dyn Order, epoch: u64, expected: &[u64]) {
     }
     let mut rng = Rng::at(n, epoch, 0, 0);
     for size in [1, 2, 7, 40, 300] {
-        // Anywhere, twice or more.
+        // Random places, with repetitions.
         compare(order, epoch, expected, (0..size).map(|_| rng.below(n)).collect());
-        // Neighbours from somewhere on, backwards too.
+        // Consecutive places from a random start, forwards and backwards.
         let start = rng.below(n);
         let run: Vec<u64> = (start..n.min(start + size)).collect();
         compare(order, epoch, expected, run.iter().rev().copied().collect());

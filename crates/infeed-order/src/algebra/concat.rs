@@ -1,4 +1,4 @@
-//! One order after the other.
+//! Concatenation of orders.
 
 use super::group;
 use crate::Below;
@@ -8,12 +8,12 @@ use infeed_core::{Error, Order, Result};
 #[derive(Debug)]
 pub struct Concat {
     parts: Vec<Below>,
-    /// Where each part starts, and at last where the whole ends.
+    /// Where each part starts, followed by the end of the last part.
     starts: Vec<u64>,
 }
 
 impl Concat {
-    /// Puts orders one after the other.
+    /// Concatenates orders.
     pub fn new(parts: Vec<Below>) -> Result<Self> {
         if parts.is_empty() {
             return Err(Error::plan("concat", "there is nothing to concatenate; give at least one part"));
@@ -43,7 +43,7 @@ impl Order for Concat {
         let mut part = 0;
         for place in places.iter_mut() {
             let at = (*place).min(last);
-            // Neighbours mostly stay in the same part.
+            // Consecutive places are mostly in the same part.
             if at < self.starts[part] || at >= self.starts[part + 1] {
                 part = self.starts.partition_point(|start| *start <= at) - 1;
             }

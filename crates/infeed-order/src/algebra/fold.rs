@@ -1,16 +1,17 @@
-//! Cross-validation: one fold held out, the others to train on.
+//! Cross-validation: one fold held out, the others for training.
 
 use super::blocks::clipped;
 use crate::{Below, Permutation};
 use infeed_core::{Error, Order, Result, rng::mix};
 use std::ops::Range;
 
-/// Keeps folds apart from shuffles and splits with the same seed.
+/// Separates the random stream of folds from that of shuffles and splits with the same seed.
 const STREAM: u64 = 0x666f_6c64;
 
-/// One fold of several, or all but that one. The first `n % folds` folds have one place more, as in scikit-learn's `KFold`.
+/// One fold of several, or all but that one. The first `n % folds` folds have one extra place, as
+/// in scikit-learn's `KFold`.
 ///
-/// Like a split, it is the same in every epoch and asks the order below for its epoch 0: folds must not exchange rows.
+/// Like a split, it is the same in every epoch and uses epoch 0 of the underlying order: folds must not exchange rows.
 #[derive(Debug)]
 pub struct Fold {
     below: Below,
@@ -23,7 +24,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Fold number `fold` of `folds` when `held_out`, otherwise all the others. A seed shuffles before folding.
+    /// Selects fold number `fold` of `folds` if `held_out`, otherwise all the others. A seed shuffles before folding.
     pub fn new(below: Below, folds: u64, fold: u64, held_out: bool, seed: Option<u64>) -> Result<Self> {
         let places = below.places();
         if folds < 2 || folds > places {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every fold and its rest are the whole, and the folds together too.
+        /// Every fold and its complement make up the whole, and so do all folds together.
         #[test]
         fn folds_partition(n in 2u64..200, folds in 2u64..12, seed in prop::option::of(any::<u64>())) {
             prop_assume!(folds <= n);

@@ -4,7 +4,7 @@ use super::Slice;
 use crate::Below;
 use infeed_core::{Error, Order, Result};
 
-/// The first `share` of the places, rounded to the nearest whole number of them (halves upwards).
+/// Returns the first `share` of the places, rounded to the nearest whole number (halves up).
 pub fn fraction(below: Below, share: f64) -> Result<Slice> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::plan("subset", format!("{share} is no fraction; give a number from 0 to 1")));

@@ -1,16 +1,16 @@
-//! Asking several orders about one batch: one call per order, not one per place.
+//! Resolves one batch over several orders: one call per order, not one per place.
 
 use crate::Below;
 use infeed_core::Order;
 
-/// Whom to ask about a place: the number of the part, and the epoch of that part.
+/// Which order to ask for a place: the number of the part, and the epoch of that part.
 pub(super) type Whom = (u32, u64);
 
-/// Neighbours with the same address are asked together where they stand when there are this many on average; a shorter
-/// run is not worth a call of its own.
+/// Runs with the same address are resolved in place if they have at least this length on average. A shorter run is
+/// not worth a call of its own.
 const RUN: usize = 16;
 
-/// Resolves places that are already places of their parts; `whom[i]` says whose place `places[i]` is.
+/// Resolves places that are already relative to their parts; `whom[i]` names the part and epoch of `places[i]`.
 pub(super) fn ask(parts: &[Below], whom: &[Whom], places: &mut [u64]) {
     let runs = 1 + whom.windows(2).filter(|pair| pair[0] != pair[1]).count();
     if runs == 1 || runs * RUN <= whom.len() {
@@ -29,17 +29,17 @@ fn in_place(parts: &[Below], whom: &[Whom], mut places: &mut [u64]) {
     }
 }
 
-/// Brings the places of each address together by a counting sort, asks, and puts the rows back.
+/// Groups the places by address with a counting sort, resolves each group, and puts the rows back.
 fn gathered(parts: &[Below], whom: &[Whom], places: &mut [u64]) {
     let epoch = whom[0].1;
     let (kinds, kind_of): (Vec<Whom>, Vec<u32>) =
         if parts.len() <= 2 * whom.len() && whom.iter().all(|address| address.1 == epoch) {
-            // The parts themselves are the kinds; those that nobody asks for cost less than finding that out.
+            // Each part is a kind. Unused parts cost less than finding out which ones are unused.
             ((0..parts.len() as u32).map(|part| (part, epoch)).collect(), whom.iter().map(|w| w.0).collect())
         } else {
             kinds(whom)
         };
-    // Where the places of each kind start, and in the end where they end.
+    // Where the places of each kind start; after the loop below, where they end.
     let mut ends = vec![0u32; kinds.len() + 1];
     kind_of.iter().for_each(|kind| ends[*kind as usize + 1] += 1);
     (1..ends.len()).for_each(|kind| ends[kind] += ends[kind - 1]);
@@ -63,7 +63,7 @@ fn gathered(parts: &[Below], whom: &[Whom], places: &mut [u64]) {
     }
 }
 
-/// The different addresses in order of appearance, and for each place the number of its address.
+/// Returns the distinct addresses in order of appearance, and for each place the index of its address.
 fn kinds(whom: &[Whom]) -> (Vec<Whom>, Vec<u32>) {
     // A small hash table with open addressing, at most half full; 0 marks an empty slot.
     let size = (2 * whom.len()).next_power_of_two();
@@ -88,7 +88,7 @@ fn kinds(whom: &[Whom]) -> (Vec<Whom>, Vec<u32>) {
     (kinds, kind_of)
 }
 
-/// What `explain()` says of several parts: the first few in full.
+/// Returns the text for `explain()` on several parts: the first few in full.
 pub(super) fn describe(parts: &[Below]) -> String {
     const SHOWN: usize = 4;
     let mut text: Vec<String> = parts.iter().take(SHOWN).map(|part| part.describe()).collect();

@@ -1,8 +1,9 @@
 //! Round robin over several orders.
 //!
-//! In round `t`, part `d` gives its places `t * run .. (t + 1) * run`, as far as it has them. What the parts give changes
-//! only in few rounds: where a part has less than a full run left, and where it has nothing left. The rounds between two
-//! such changes are a *phase*, in which all rounds are alike; a place is found by its phase, then its round, then its part.
+//! In round `t`, part `d` yields its places `t * run .. (t + 1) * run`, as far as it has them. The yield of the parts
+//! changes only in a few rounds: where a part has less than a full run left, and where it has nothing left. The
+//! rounds between two such changes form a *phase*, in which all rounds are alike. A place is found by its phase, then
+//! its round, then its part.
 
 use super::group;
 use crate::Below;
@@ -11,19 +12,19 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 pub(super) use tests::plain;
 
-/// When parts in turn come to an end.
+/// When a round robin ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// Before the first place that a part no longer has: the order is the longest beginning of the endless round robin in
-    /// which nothing is repeated and nobody is passed over.
+    /// Before the first place that a part no longer has: the longest prefix of the endless round robin in which no
+    /// place is repeated and no part is skipped.
     #[default]
     First,
-    /// When all are used up: parts without places drop out and the others go on, so every place comes exactly once.
+    /// When all parts are exhausted: empty parts drop out and the others go on, so every place comes exactly once.
     All,
 }
 
-/// So many places of the first part, so many of the second, ..., and again of the first.
+/// Takes `run` places from the first part, then from the second, and so on, then again from the first.
 #[derive(Debug)]
 pub struct Interleave {
     parts: Vec<Below>,
@@ -39,14 +40,14 @@ struct Phase {
     place: u64,
     /// Its first round.
     round: u64,
-    /// Places of each of its rounds.
+    /// Number of places in each of its rounds.
     per_round: u64,
 }
 
 /// The parts that have a turn in the rounds of a phase.
 #[derive(Default)]
 struct Turns {
-    /// The part, and where its turn ends inside the round.
+    /// The part, and the end of its turn within the round.
     ends: Vec<(u32, u64)>,
 }
 
@@ -58,9 +59,10 @@ impl Interleave {
             return Err(Error::plan("interleave", "there is nothing to interleave; give at least one part"));
         };
         if run == 0 {
-            return Err(Error::plan("interleave", "runs of 0 places lead nowhere; give at least 1"));
+            return Err(Error::plan("interleave", "a run needs at least 1 place"));
         }
-        // A run that no part can fill is as good as one just beyond the longest part, and products stay small.
+        // A run that no part can fill is equivalent to one just longer than the longest part; the
+        // limit keeps products small.
         let run = run.min(longest.saturating_add(1));
         let too_many =
             || Error::plan("interleave", "the parts have more than 2^64 places together; take fewer");
@@ -88,7 +90,7 @@ impl Interleave {
     }
 }
 
-/// The first place of the endless round robin that its part does not have. Up to there both ways to stop agree.
+/// Returns the first place of the endless round robin that its part does not have. Up to there both ways to stop agree.
 fn before_the_first_gap(lengths: &[u64], run: u64) -> u64 {
     let (parts, run) = (lengths.len() as u128, u128::from(run));
     let gaps = lengths.iter().enumerate().map(|(part, &length)| {
@@ -99,7 +101,7 @@ fn before_the_first_gap(lengths: &[u64], run: u64) -> u64 {
 }
 
 fn phases(lengths: &[u64], run: u64) -> Vec<Phase> {
-    // Full rounds of each part, and what is left for the round after them.
+    // Full rounds of each part, and what remains for the round after them.
     let mut turns: Vec<(u64, u64)> = lengths.iter().map(|length| (length / run, length % run)).collect();
     turns.sort_unstable();
     let mut changes: Vec<u64> = turns.iter().flat_map(|&(full, _)| [full, full.saturating_add(1)]).collect();
@@ -133,9 +135,9 @@ impl Order for Interleave {
         };
         let mut whom = Vec::with_capacity(places.len());
         let mut turns = Turns::default();
-        // The phase that `turns` belongs to, and its places.
+        // The phase that `turns` describes, and its places.
         let (mut phase, mut here) = (&self.phases[0], 0..0);
-        // The turn of the last place: where it starts, and its first place in the part.
+        // The turn of the last place: its range, and its part with the first place in that part.
         let (mut turn, mut given) = (0..0, (0, 0));
         for place in places.iter_mut() {
             let at = (*place).min(last);
@@ -183,7 +185,7 @@ mod tests {
         lengths.iter().enumerate().map(part).collect()
     }
 
-    /// The definition, step by step.
+    /// The definition, implemented literally.
     pub(crate) fn plain(parts: &[Vec<u64>], run: u64, stop: Stop) -> Vec<u64> {
         let mut left: Vec<&[u64]> = parts.iter().map(Vec::as_slice).collect();
         let mut rows = vec![];

@@ -1,7 +1,7 @@
-//! Orders made of other orders: parts, sequences, splits and mixtures.
+//! Orders composed of other orders: parts, sequences, splits and mixtures.
 //!
-//! Each is arithmetic on places. Only [`Pick`] keeps a list, because the user gave one, and [`Blend`] keeps one byte per
-//! place, because each of its choices depends on all earlier ones.
+//! Each is arithmetic on places. Only two store more: [`Pick`] keeps the user's list, and [`Blend`] keeps one byte
+//! per place, because each of its choices depends on all earlier ones.
 
 mod blend;
 mod blocks;

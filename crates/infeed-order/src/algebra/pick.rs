@@ -1,16 +1,16 @@
-//! Places from a list.
+//! Selects places by a list of indices.
 
 use crate::Below;
 use infeed_core::{Error, Order, Result};
 
-/// The listed places of the order below, in the list's order. A place may be listed more than once.
+/// The listed places of the underlying order, in list order. A place may be listed more than once.
 #[derive(Debug)]
 pub struct Pick {
     below: Below,
     list: List,
 }
 
-/// Half the memory where the numbers allow it, which is nearly always.
+/// Stores 32-bit indices where they fit, which is nearly always, to halve the memory.
 #[derive(Debug)]
 enum List {
     Narrow(Vec<u32>),
@@ -18,7 +18,7 @@ enum List {
 }
 
 impl Pick {
-    /// Picks places by their numbers.
+    /// Picks places by index.
     pub fn new(below: Below, indices: Vec<u64>) -> Result<Self> {
         let places = below.places();
         if let Some((position, index)) = indices.iter().enumerate().find(|(_, index)| **index >= places) {
@@ -28,7 +28,7 @@ impl Pick {
             );
             return Err(Error::plan("subset", what));
         }
-        // All are below `places`, so that alone decides whether they fit.
+        // All indices are below `places`, so `places` alone decides whether they fit.
         let list = if places <= 1 << 32 {
             List::Narrow(indices.into_iter().map(|index| index as u32).collect())
         } else {
@@ -89,7 +89,7 @@ impl Order for Pick {
     }
 }
 
-/// How many of the indices fall into each block, without empty ones; `None` when they do not ascend.
+/// Returns how many of the indices fall into each block, without empty blocks, or `None` if the indices do not ascend.
 fn per_block<T: Copy + Ord + Into<u64>>(list: &[T], blocks: &[u64]) -> Option<Vec<u64>> {
     if !list.is_sorted() {
         return None;

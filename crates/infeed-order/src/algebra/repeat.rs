@@ -1,20 +1,20 @@
-//! The order below several times over.
+//! Repeats an order.
 
 use super::group;
 use crate::Below;
 use infeed_core::{Error, Order, Result};
 
-/// Beyond this many blocks their list is not worth its memory.
+/// With more blocks than this, the list of them is not worth its memory.
 const MOST_BLOCKS: u64 = 1 << 24;
 
-/// Several epochs of the order below as one: repetition `i` of epoch `e` is its epoch `e * times + i`, so a shuffle below
-/// differs from repetition to repetition, and no two epochs share one.
+/// Several epochs of the underlying order as one: repetition `i` of epoch `e` is its epoch `e * times + i`. So an
+/// underlying shuffle differs between repetitions, and no two epochs share one.
 #[derive(Debug)]
 pub struct Repeat {
-    /// A single order, as the list that a group is asked from.
+    /// A single order, as the slice that [`group::ask`] takes.
     below: [Below; 1],
     times: u64,
-    /// Places of one repetition.
+    /// Number of places in one repetition.
     each: u64,
     places: u64,
 }
@@ -43,13 +43,13 @@ impl Order for Repeat {
         let Some(last) = self.places.checked_sub(1) else {
             return places.fill(0);
         };
-        // Wraps only after 2^64 epochs, and then it is still some epoch.
+        // Wraps only after 2^64 epochs, and the result is still a valid epoch.
         let first = epoch.wrapping_mul(self.times);
         let mut whom = Vec::with_capacity(places.len());
         let (mut repetition, mut start) = (0u64, 0u64);
         for place in places.iter_mut() {
             let at = (*place).min(last);
-            // Neighbours mostly share a repetition, and a comparison is cheaper than a division.
+            // Consecutive places mostly share a repetition, and a comparison is cheaper than a division.
             if at < start || at - start >= self.each {
                 repetition = at / self.each;
                 start = repetition * self.each;

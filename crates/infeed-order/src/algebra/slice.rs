@@ -1,10 +1,10 @@
-//! Every n-th place between two, forwards or backwards: `order[start:stop:step]`.
+//! Every n-th place of a range, forwards or backwards: `order[start:stop:step]`.
 
 use super::blocks::clipped;
 use crate::Below;
 use infeed_core::{Error, Order, Result};
 
-/// Some places of the order below at even distances. The first few and all but the first few are slices too.
+/// Evenly spaced places of the underlying order. Also used to take or skip the first few.
 #[derive(Debug)]
 pub struct Slice {
     below: Below,
@@ -15,7 +15,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// The places `start`, `start + step`, ... before `stop`. Like in Python, what lies beyond the end is left out.
+    /// Selects the places `start`, `start + step`, ... before `stop`. As in Python, places beyond the end are ignored.
     pub fn new(below: Below, start: u64, stop: u64, step: u64) -> Result<Self> {
         if step == 0 {
             return Err(zero_step());
@@ -25,7 +25,7 @@ impl Slice {
         Ok(Slice { below, first: start.min(stop), step, backwards: false, count })
     }
 
-    /// Exactly what Python's `order[start:stop:step]` means, with negative numbers and absent ones.
+    /// Selects exactly what Python's `order[start:stop:step]` selects, including negative and missing numbers.
     pub fn python(below: Below, start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> Result<Self> {
         let step = step.unwrap_or(1);
         if step == 0 {
@@ -47,13 +47,13 @@ impl Slice {
         Ok(Slice { below, first: start.max(0) as u64, step, backwards, count })
     }
 
-    /// The first `count` places, or all where there are fewer.
+    /// Selects the first `count` places, or all if there are fewer.
     pub fn take(below: Below, count: u64) -> Self {
         let count = count.min(below.places());
         Slice { below, first: 0, step: 1, backwards: false, count }
     }
 
-    /// All places but the first `count`.
+    /// Selects all places but the first `count`.
     pub fn skip(below: Below, count: u64) -> Self {
         let first = count.min(below.places());
         let count = below.places() - first;
@@ -74,7 +74,7 @@ impl Order for Slice {
         let Some(last) = self.count.checked_sub(1) else {
             return places.fill(0);
         };
-        // No product overflows: the last place was a place of the order below.
+        // No product overflows: the last place is a valid place of the underlying order.
         if self.backwards {
             places.iter_mut().for_each(|place| *place = self.first - (*place).min(last) * self.step);
         } else {
@@ -152,7 +152,7 @@ mod tests {
             holds(&Slice::new(rows(&[n]), start, stop, step).unwrap(), 0, &expected);
         }
 
-        /// Against the definition of a Python slice by its elements: walk from the start until the stop is passed.
+        /// Compares with the element-wise definition of a Python slice: walk from the start until the stop is passed.
         #[test]
         fn negative_ones(n in 0i64..30, start in -40i64..40, stop in -40i64..40, step in -7i64..7) {
             prop_assume!(step != 0);

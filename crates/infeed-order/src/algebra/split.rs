@@ -4,25 +4,26 @@ use crate::{Below, Permutation};
 use infeed_core::{Error, Order, Result, rng::mix};
 use serde::{Deserialize, Serialize};
 
-/// Keeps the split apart from a shuffle with the same seed: otherwise the training part would be a shuffle's beginning.
+/// Separates the random stream of splits from that of shuffles: with the same seed, the first part would otherwise be
+/// a prefix of the shuffle.
 const STREAM: u64 = 0x0073_706c_6974;
 
-/// How far a sum of fractions may be from 1 and still mean 1.
+/// How far a sum of fractions may be from 1 and still count as 1.
 const CLOSE: f64 = 1e-9;
 
-/// How large the parts of a split are.
+/// The sizes of the parts of a split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// Numbers of places. What they leave over belongs to no part.
+    /// Numbers of places. Remaining places belong to no part.
     Counts(Vec<u64>),
-    /// Fractions of the whole, each rounded down. Where they add up to 1, what is left is handed out one by one from
-    /// the first part on, as `torch.utils.data.random_split` does; where they add up to less, it belongs to no part.
+    /// Fractions of the whole, each rounded down. If they add up to 1, the remaining places are handed out one by one
+    /// from the first part on, as `torch.utils.data.random_split` does. If they add up to less, they belong to no part.
     Fractions(Vec<f64>),
 }
 
 impl Lengths {
-    /// The number of places of each part of `places`.
+    /// Returns the size of each part when `places` places are split.
     pub fn counts(&self, places: u64) -> Result<Vec<u64>> {
         match self {
             Lengths::Counts(counts) => {
@@ -51,7 +52,7 @@ fn shares(places: u64, fractions: &[f64]) -> Result<Vec<u64>> {
     let mut left = places;
     let mut counts: Vec<u64> = Vec::with_capacity(fractions.len());
     for fraction in fractions {
-        // A sum a little over 1 may ask for a few more than there are.
+        // A sum slightly over 1 may ask for a few places more than there are.
         let count = ((places as f64 * fraction).floor() as u64).min(left);
         left -= count;
         counts.push(count);
@@ -67,9 +68,9 @@ fn shares(places: u64, fractions: &[f64]) -> Result<Vec<u64>> {
 
 /// One part of a random split. The parts of one split have no place in common.
 ///
-/// Which rows are in a part must not change while a model is trained, so this order is the same in every epoch, and the
-/// order below is asked for its epoch 0: a shuffle below does not carry rows from one part to the other. To shuffle
-/// anew in each epoch, shuffle the part.
+/// Which rows are in a part must not change during training, so this order is the same in every epoch and uses epoch
+/// 0 of the underlying order: an underlying shuffle does not move rows from one part to another. To shuffle anew in
+/// each epoch, shuffle the part.
 #[derive(Debug)]
 pub struct Split {
     below: Below,
@@ -80,7 +81,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Part `index` of a split into parts of these lengths.
+    /// Selects part `index` of a split into parts of these lengths.
     pub fn new(below: Below, lengths: &Lengths, index: usize, seed: u64) -> Result<Self> {
         let places = below.places();
         let counts = lengths.counts(places)?;
@@ -131,7 +132,7 @@ mod tests {
         Arc::new(Sequential::of(n))
     }
 
-    /// By the rule of `torch.utils.data.random_split`.
+    /// Same counts as `torch.utils.data.random_split`.
     #[test]
     fn counts_as_torch() {
         let counts = |n, fractions: &[f64]| Lengths::Fractions(fractions.to_vec()).counts(n).unwrap();

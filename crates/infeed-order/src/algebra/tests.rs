@@ -1,4 +1,4 @@
-//! Orders on orders on orders.
+//! Tests of nested orders.
 
 use super::{arbitrary::arbitrary_order, check::holds};
 use crate::{Below, Sequential, Slice, Stop};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever stands on whatever, rows are those of the plain model, and all other promises hold.
+    /// However orders are nested, the rows are those of the simple model, and all other guarantees hold.
     #[test]
     fn nested(tree in arbitrary_order(), epoch in 0u64..4) {
         let (order, model) = tree.build();
         holds(&*order, epoch, &model(epoch));
     }
 
-    /// What may happen to an order may also happen to a part of an epoch's end.
+    /// Taking and skipping a prefix of any order together give the whole order.
     #[test]
     fn take_and_skip_are_the_whole(tree in arbitrary_order(), cut in 0u64..60) {
         let (order, _) = tree.build();

@@ -1,4 +1,4 @@
-//! Works a filter out for one row.
+//! Evaluates a filter for one row.
 
 use super::{
     Scalar, glob,
@@ -9,12 +9,12 @@ use infeed_core::{Error, Result};
 use std::cmp::Ordering;
 
 impl Node {
-    /// Whether the whole filter is true.
+    /// Returns whether the whole filter is true.
     pub(super) fn holds(&self, values: &[Scalar<'_>]) -> Result<bool> {
         Ok(self.truth(values, "a filter")? == Some(true))
     }
 
-    /// True, false, or `None` for not known.
+    /// Evaluates to true, false, or `None` for unknown.
     fn truth(&self, values: &[Scalar<'_>], who: &str) -> Result<Option<bool>> {
         match self.value(values)? {
             Scalar::Bool(x) => Ok(Some(x)),
@@ -53,7 +53,7 @@ impl Node {
                     }))?,
                     List::Ints(all) => {
                         let found = all.binary_search_by(|x| {
-                            // No number at all equals nothing; any answer that is not `Equal` will do.
+                            // NaN equals nothing; any result other than `Equal` will do.
                             Scalar::Int(*x).compare(&item).unwrap_or(None).unwrap_or(Ordering::Less)
                         });
                         if !matches!(item, Scalar::Int(_) | Scalar::Float(_)) {
@@ -145,7 +145,7 @@ impl Node {
         })
     }
 
-    /// The filter for messages, without a long list.
+    /// Returns the filter for messages, shortened.
     fn short(&self) -> String {
         let whole = self.to_string();
         match whole.char_indices().nth(60) {
@@ -167,7 +167,7 @@ fn negated(found: Scalar<'_>, not: bool) -> Scalar<'_> {
     if let Scalar::Bool(x) = found { Scalar::Bool(x != not) } else { found }
 }
 
-/// False as soon as one is false; not known when one is not known.
+/// False as soon as one is false; otherwise unknown if one is unknown.
 fn every<'v>(all: impl Iterator<Item = Result<Option<bool>>>) -> Result<Scalar<'v>> {
     let mut known = true;
     for one in all {
@@ -180,13 +180,13 @@ fn every<'v>(all: impl Iterator<Item = Result<Option<bool>>>) -> Result<Scalar<'
     Ok(if known { Scalar::Bool(true) } else { Scalar::None })
 }
 
-/// True as soon as one is true; not known when one is not known.
+/// True as soon as one is true; otherwise unknown if one is unknown.
 fn any<'v>(all: impl Iterator<Item = Result<Option<bool>>>) -> Result<Scalar<'v>> {
     let opposite = every(all.map(|one| Ok(one?.map(|x| !x))))?;
     Ok(negated(opposite, true))
 }
 
-/// Whether a comparison holds; `None` for not known, an error in words when the kinds differ.
+/// Returns whether a comparison holds, `None` for unknown, or an error message if the kinds differ.
 fn compare(left: &Scalar<'_>, op: Compare, right: &Scalar<'_>) -> Result<Option<bool>, String> {
     if *left == Scalar::None || *right == Scalar::None {
         return Ok(None);

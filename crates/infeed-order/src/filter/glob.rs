@@ -1,10 +1,10 @@
-//! `like`: text against a pattern in which `*` stands for any text and `?` for one character.
+//! The operator `like`: matches text against a pattern in which `*` stands for any text and `?` for one character.
 
-/// Whether the whole text fits. Never worse than the product of the lengths, whatever the pattern.
+/// Returns whether the whole text matches. The time is at most the product of the lengths, for any pattern.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     let (p, t) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut from) = (0, 0);
-    // Where the last star is, and the text that it has not taken yet.
+    // The position of the last star, and where the text after its match begins.
     let mut star: Option<(usize, usize)> = None;
     while from < t.len() {
         match p.get(at) {
@@ -14,7 +14,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
             }
             Some(b'?') => (at, from) = (at + 1, from + character(t, from)),
             Some(c) if *c == t[from] => (at, from) = (at + 1, from + 1),
-            // The star must take one character more.
+            // Extend the match of the star by one character.
             _ => match star {
                 Some((back, taken)) => {
                     let taken = taken + character(t, taken);
@@ -28,7 +28,7 @@ pub(super) fn matches(pattern: &str, text: &str) -> bool {
     p[at..].iter().all(|c| *c == b'*')
 }
 
-/// The length of the character that begins here.
+/// Returns the length of the character at this offset.
 fn character(text: &[u8], from: usize) -> usize {
     1 + text[from + 1..].iter().take_while(|b| **b & 0xc0 == 0x80).count()
 }

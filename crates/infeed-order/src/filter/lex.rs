@@ -1,12 +1,12 @@
-//! From characters to words, numbers, texts and signs.
+//! The lexer: splits a filter into words, numbers, texts and signs.
 
 use infeed_core::{Error, Result};
 
-/// The longest part of a line that an error shows, and how much of it stands before the caret at most.
+/// The longest part of a line that an error shows, and how much of it may precede the caret.
 const SHOWN: usize = 76;
 const BEFORE: usize = 50;
 
-/// Signs; longer ones first, because `<=` begins like `<`.
+/// Longer signs first, because `<=` begins with `<`.
 const SIGNS: [&str; 18] =
     ["==", "!=", "<=", ">=", "&&", "||", "=", "<", ">", "!", "+", "-", "*", "/", "%", "(", ")", ","];
 
@@ -24,7 +24,7 @@ const SUFFIXES: [(&str, u64); 6] = [
 pub(super) enum Token<'t> {
     /// A name or keyword.
     Word(&'t str),
-    /// A whole number without its sign: at most 2^63, which is one too many unless a minus stands before it.
+    /// An unsigned integer, at most 2^63. That value is valid only after a minus sign.
     Int(u64),
     Float(f64),
     Text(String),
@@ -33,7 +33,7 @@ pub(super) enum Token<'t> {
 }
 
 impl Token<'_> {
-    /// For messages.
+    /// Describes the token for messages.
     pub(super) fn words(&self) -> String {
         match self {
             Token::Word(word) => format!("`{word}`"),
@@ -46,7 +46,7 @@ impl Token<'_> {
     }
 }
 
-/// An error that shows the place.
+/// Returns an error that shows the position.
 pub(super) fn fail(text: &str, at: usize, what: &str) -> Error {
     let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
     let line = text[start..].lines().next().unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn fail(text: &str, at: usize, what: &str) -> Error {
     Error::argument(format!("filter: {what}\n  {shown}\n  {}^", " ".repeat(column - skip)))
 }
 
-/// The tokens with the bytes where they begin; the last one is the end.
+/// Returns the tokens with their byte offsets; the last one is the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>> {
     let mut out = vec![];
     let mut at = 0;
@@ -87,7 +87,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, usize)>> {
     Ok(out)
 }
 
-/// The length of a word: `json.width`, `__key__`, `crop.0`.
+/// Returns the length of a word: `json.width`, `__key__`, `crop.0`.
 fn word(text: &str) -> usize {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut len = 0;
@@ -101,7 +101,7 @@ fn word(text: &str) -> usize {
     len
 }
 
-/// A number, and how many bytes it has.
+/// Parses a number and returns its length in bytes.
 fn number(text: &str) -> Result<(Token<'_>, usize), String> {
     let digits = |from: usize| -> usize {
         text[from..].bytes().take_while(|b| b.is_ascii_digit() || *b == b'_').count() + from
@@ -136,7 +136,7 @@ fn number(text: &str) -> Result<(Token<'_>, usize), String> {
         let value = plain.parse::<f64>().map_err(|_| format!("{} is no number", &text[..end]))?;
         match times {
             None if value.is_finite() => Token::Float(value),
-            // There is no part of a byte, and 1.1MB must not become 1100000.0000000002.
+            // There are no fractional bytes, and 1.1MB must not become 1100000.0000000002.
             Some(times) if value * (times as f64) < 1e18 => Token::Int((value * times as f64).round() as u64),
             _ => return Err(large()),
         }
@@ -144,7 +144,7 @@ fn number(text: &str) -> Result<(Token<'_>, usize), String> {
     Ok((token, end + suffix.len()))
 }
 
-/// A text in quotes, and how many bytes it has. An error has the byte where it is.
+/// Parses a quoted text and returns its length in bytes. An error carries its byte offset.
 fn quoted(text: &str, quote: char) -> Result<(Token<'_>, usize), (usize, String)> {
     let mut out = String::new();
     let mut chars = text.char_indices().skip(1);

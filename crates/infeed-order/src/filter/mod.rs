@@ -1,4 +1,4 @@
-//! Filters as text: `label in (3, 5) and bytes < 2_000_000`.
+//! Filter expressions: `label in (3, 5) and bytes < 2_000_000`.
 //!
 //! ```text
 //! or, ||                      and, &&                     not, !
@@ -8,13 +8,13 @@
 //! 2_000_000  1.5  1e6         64KB 2MB 1GB 4KiB 1.5MiB    'text' "text"
 //! ```
 //!
-//! In the order of the table, from loose to tight; parentheses as usual. `!` is just another word for `not`, so `!x == 3`
-//! is `not (x == 3)`. `/` gives a fraction, `%` has the sign of its right side, as in Python. In `like`, `*` stands for any
-//! text and `?` for one character.
+//! The table is ordered by precedence, from loose to tight; parentheses work as usual. `!` is a synonym of `not`, so
+//! `!x == 3` is `not (x == 3)`. `/` is true division, and `%` has the sign of its right operand, as in Python. In
+//! `like`, `*` matches any text and `?` one character.
 //!
-//! A value may be none, for a row that lacks the field. Whatever is worked out from it is none too, except where `and`
-//! and `or` do not need to know; a row is kept only if the whole is true. So neither `x < 3` nor `not x < 3` keeps a row
-//! without `x`; `x is none` does.
+//! A value is none if the row lacks the field. Any expression over none is none, except where `and` and `or` are
+//! decided by the other side. A row is kept only if the whole expression is true. So neither `x < 3` nor `not x < 3`
+//! keeps a row without `x`; `x is none` does.
 
 mod eval;
 mod glob;
@@ -36,7 +36,7 @@ use infeed_core::{Error, Result, registry};
 use node::Node;
 use std::{fmt, sync::Arc};
 
-/// A filter that was understood. Its printed form is understood as the same filter.
+/// A parsed filter. Its printed form parses to the same filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
     node: Node,
@@ -44,26 +44,27 @@ pub struct Expr {
 }
 
 impl Expr {
-    /// Understands a filter. Errors show the place.
+    /// Parses a filter. Errors show the position.
     pub fn parse(text: &str) -> Result<Self> {
         let (node, names) = parse::parse(text)?;
         Ok(Expr { node, names })
     }
 
-    /// The names in it, each once, in order of appearance.
+    /// Returns the names it uses, each once, in order of appearance.
     pub fn names(&self) -> Vec<String> {
         self.names.iter().map(|name| name.to_string()).collect()
     }
 
-    /// Whether it holds. `value` gives what a name stands for, and nothing for a name that there is not.
+    /// Returns whether the filter holds. `value` returns the value of a name, or `None` for an unknown name.
     ///
-    /// An error when kinds do not fit each other (text and numbers), when numbers overflow, and on division by zero.
+    /// Fails if kinds do not match (text and numbers), if numbers overflow, and on division by zero.
     pub fn eval<'v>(&self, value: &dyn Fn(&str) -> Option<Scalar<'v>>) -> Result<bool> {
         let values = self.names.iter().map(|name| value(name).ok_or_else(|| unknown(name, &[])));
         self.node.holds(&values.collect::<Result<Vec<_>>>()?)
     }
 
-    /// The same filter for rows whose values come as a list, in the order of these names: no name is looked up per row.
+    /// Binds the filter to rows whose values come as a list in the order of `columns`, so that names
+    /// are not looked up per row.
     pub fn bind(&self, columns: &[&str]) -> Result<Bound> {
         let slot = |name: &Arc<str>| {
             columns.iter().position(|column| **column == **name).ok_or_else(|| unknown(name, columns))
@@ -89,7 +90,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether it holds for a row; see [`Expr::eval`].
+    /// Returns whether the filter holds for a row; see [`Expr::eval`].
     pub fn eval(&self, values: &[Scalar<'_>]) -> Result<bool> {
         if values.len() != self.columns {
             let (got, want) = (values.len(), self.columns);

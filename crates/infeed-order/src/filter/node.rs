@@ -1,16 +1,16 @@
-//! The tree of a filter. Chains are flat (`a + b - c` is one node), so only parentheses make it deep.
+//! The syntax tree of a filter. Chains are flat (`a + b - c` is one node), so only parentheses make it deep.
 
 use super::Scalar;
 use std::sync::Arc;
 
-/// Longer lists of constants are kept sorted, and searched instead of gone through.
+/// Lists of constants from this length on are sorted for binary search.
 pub(super) const SORTED_FROM: usize = 17;
 
-/// A part of a filter.
+/// A node of the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     Const(Scalar<'static>),
-    /// A name and its number in the list of values.
+    /// A name and its index in the list of values.
     Name(Arc<str>, usize),
     Or(Vec<Node>),
     And(Vec<Node>),
@@ -31,17 +31,17 @@ pub(super) enum Node {
         item: Box<Node>,
         not: bool,
     },
-    /// `a + b - c`, or `a * b / c`: operators of one strength.
+    /// `a + b - c`, or `a * b / c`: operators of equal precedence.
     Arith(Box<Node>, Vec<(Arith, Node)>),
     Minus(Box<Node>),
     Call(Function, Vec<Node>),
 }
 
-/// What stands behind `in`.
+/// The right-hand side of `in`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum List {
     Any(Vec<Node>),
-    /// Many whole numbers, ascending.
+    /// Many integers, ascending.
     Ints(Vec<i64>),
     /// Many texts, ascending.
     Texts(Vec<Arc<str>>),
@@ -76,7 +76,7 @@ pub(super) enum Function {
 }
 
 impl Function {
-    /// All of them, with their names and the numbers of arguments that they take.
+    /// All functions with their names and their minimum and maximum number of arguments.
     pub(super) const ALL: [(Function, &'static str, usize, usize); 5] = [
         (Function::Len, "len", 1, 1),
         (Function::Lower, "lower", 1, 1),
@@ -87,7 +87,7 @@ impl Function {
 }
 
 impl List {
-    /// Sorted where that pays.
+    /// Builds a list, sorted where that pays off.
     pub(super) fn of(nodes: Vec<Node>) -> Self {
         if nodes.len() < SORTED_FROM {
             return List::Any(nodes);
@@ -110,7 +110,7 @@ impl List {
 }
 
 impl Node {
-    /// Gives the names the numbers `slots[old]`.
+    /// Replaces the index of each name by `slots[old]`.
     pub(super) fn renumber(&mut self, slots: &[usize]) {
         match self {
             Node::Name(_, slot) => *slot = slots.get(*slot).copied().unwrap_or(usize::MAX),

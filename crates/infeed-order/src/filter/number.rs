@@ -1,12 +1,12 @@
-//! Arithmetic on numbers that does not lose bits silently.
+//! Arithmetic on numbers without silent loss of precision.
 
 use super::{Scalar, node::Arith};
 use std::cmp::Ordering;
 
-/// Compares a whole number with a fraction exactly; `None` for what is no number. Turning the whole number into a
-/// fraction would round it, and 2^53 + 1 would equal 2^53.
+/// Compares an integer with a float exactly; `None` for NaN. Converting the integer to a float would round it, and
+/// 2^53 + 1 would equal 2^53.
 pub(super) fn compare(a: i64, b: f64) -> Option<Ordering> {
-    // 2^63 as a fraction: from here on, and below its negative, no i64 has the same value.
+    // 2^63 as a float: no i64 has a value from here on, or below its negative.
     const END: f64 = 9_223_372_036_854_775_808.0;
     if b.is_nan() {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn compare(a: i64, b: f64) -> Option<Ordering> {
         return Some(Ordering::Greater);
     }
     let whole = b.trunc();
-    // Exact: `whole` is a whole number in the range of i64. What was cut off decides between equals.
+    // Exact: `whole` is an integer in the range of i64. The truncated fraction breaks ties.
     Some(a.cmp(&(whole as i64)).then_with(|| {
         if b > whole {
             Ordering::Less
@@ -30,7 +30,7 @@ pub(super) fn compare(a: i64, b: f64) -> Option<Ordering> {
     }))
 }
 
-/// The result, or why there is none.
+/// Returns the result, or the reason why there is none.
 pub(super) fn arith(op: Arith, a: &Scalar<'_>, b: &Scalar<'_>) -> Result<Scalar<'static>, &'static str> {
     const LARGE: &str = "the result is too large for a whole number of 64 bits";
     const ZERO: &str = "division by zero";
@@ -40,7 +40,7 @@ pub(super) fn arith(op: Arith, a: &Scalar<'_>, b: &Scalar<'_>) -> Result<Scalar<
             Arith::Minus => a.checked_sub(*b),
             Arith::Times => a.checked_mul(*b),
             _ if *b == 0 => return Err(ZERO),
-            // The sign of the right side, as in Python: `label % 3` of a negative label is still 0, 1 or 2.
+            // Takes the sign of the right operand, as in Python: `label % 3` of a negative label is still 0, 1 or 2.
             _ => {
                 let rest = a.wrapping_rem(*b);
                 Some(if rest != 0 && (rest < 0) != (*b < 0) { rest + b } else { rest })

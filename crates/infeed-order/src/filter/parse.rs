@@ -1,4 +1,4 @@
-//! From tokens to the tree: one function for each line of the table in the parent's documentation, loosest first.
+//! The parser: one function per precedence level of the table in the parent module, loosest first.
 
 use super::{
     Scalar,
@@ -8,10 +8,10 @@ use super::{
 use infeed_core::{Result, registry};
 use std::{collections::HashMap, sync::Arc};
 
-/// How deep parentheses, `not` and `-` may nest. Everything that walks the tree may then use the stack.
+/// How deep parentheses, `not` and `-` may nest. This makes recursion over the tree safe.
 const DEPTH: usize = 50;
 
-/// The tree, and the names in it by number.
+/// Returns the tree and the names in it by index.
 pub(super) fn parse(text: &str) -> Result<(Node, Vec<Arc<str>>)> {
     let mut parser =
         Parser { text, tokens: tokens(text)?, at: 0, depth: 0, names: vec![], known: HashMap::new() };
@@ -41,7 +41,7 @@ impl<'t> Parser<'t> {
 
     fn take(&mut self) -> Token<'t> {
         let token = self.peek().clone();
-        // The end stays.
+        // The end token is never consumed.
         self.at = (self.at + 1).min(self.tokens.len() - 1);
         token
     }
@@ -58,7 +58,7 @@ impl<'t> Parser<'t> {
         matches!(self.peek(), Token::Sign(found) if *found == sign)
     }
 
-    /// Whether this keyword is the token after so many others.
+    /// Returns whether the token `ahead` positions further on is this keyword.
     fn is_word(&self, ahead: usize, word: &str) -> bool {
         let token = self.tokens.get(self.at + ahead).map(|(token, _)| token);
         matches!(token, Some(Token::Word(w)) if w.eq_ignore_ascii_case(word))
@@ -80,7 +80,7 @@ impl<'t> Parser<'t> {
         if self.skip_sign(sign) { Ok(()) } else { Err(self.expected(what)) }
     }
 
-    /// One level deeper.
+    /// Runs `inner` one nesting level deeper.
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH {
             return Err(self.fail(&format!("nested more than {DEPTH} deep")));
@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
         match *self.peek() {
             Token::Int(x) => {
                 self.take();
-                // Down to -2^63, which has no positive counterpart.
+                // Accepts -2^63, which has no positive counterpart.
                 Ok(Node::Const(Scalar::Int(0i64.wrapping_sub_unsigned(x))))
             }
             Token::Float(x) => {
@@ -229,7 +229,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Const(value))
     }
 
-    /// A name, or a function with its arguments.
+    /// Parses a name, or a function with its arguments.
     fn name(&mut self, word: &'t str) -> Result<Node> {
         if self.tokens.get(self.at + 1).is_some_and(|(token, _)| *token == Token::Sign("(")) {
             let Some(&(function, name, least, most)) = Function::ALL.iter().find(|known| known.1 == word)
@@ -258,7 +258,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Name(Arc::clone(&self.names[slot]), slot))
     }
 
-    /// Values up to the closing parenthesis; a comma at the end is allowed, as in Python.
+    /// Parses values up to the closing parenthesis; a trailing comma is allowed, as in Python.
     fn list(&mut self, item: fn(&mut Self) -> Result<Node>) -> Result<Vec<Node>> {
         let mut all = vec![item(self)?];
         while !self.skip_sign(")") {

@@ -1,4 +1,4 @@
-//! A filter as text again, with no more parentheses than it needs.
+//! Prints a filter as text, with as few parentheses as possible.
 
 use super::{
     Scalar,
@@ -7,7 +7,7 @@ use super::{
 use std::fmt::{self, Display};
 
 impl Node {
-    /// How tightly it holds together: see the table in the parent's documentation.
+    /// Returns the precedence: see the table in the parent module.
     fn strength(&self) -> u8 {
         match self {
             Node::Or(_) => 1,
@@ -21,7 +21,7 @@ impl Node {
         }
     }
 
-    /// A part that must hold together at least so tightly.
+    /// Prints an operand, in parentheses if its precedence is below `least`.
     fn part(&self, f: &mut fmt::Formatter<'_>, least: u8) -> fmt::Result {
         if self.strength() >= least { self.fmt(f) } else { write!(f, "({self})") }
     }
@@ -74,7 +74,7 @@ impl Display for Node {
                 }
                 Ok(())
             }
-            // `-5` is a number of its own; the minus of the number 5 is something else.
+            // `-5` is a literal; the negation of the literal 5 is a different tree.
             Node::Minus(item) if matches!(**item, Node::Const(_)) => write!(f, "-({item})"),
             Node::Minus(item) => {
                 f.write_str("-")?;

@@ -1,4 +1,4 @@
-//! Whether a filter can hold for any row of a block of which only ranges of values are known.
+//! Decides whether a filter can hold for any row of a block, given only ranges of its values.
 
 use super::{
     Bound, Scalar,
@@ -6,18 +6,18 @@ use super::{
 };
 use std::cmp::Ordering;
 
-/// What is known of the values of a column in a block of rows.
+/// What is known about the values of a column in a block of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Range {
-    /// Bounds of the values that are there; without them no row has one.
+    /// Bounds of the values present; `None` if no row has a value.
     bounds: Option<(Scalar<'static>, Scalar<'static>)>,
-    /// Whether a row may have none.
+    /// Whether a row may lack a value.
     none: bool,
 }
 
 impl Range {
-    /// All values lie between these two, the bounds included; `none` says whether a row may have no value. `None` when the
-    /// bounds are no bounds.
+    /// Creates the range of values between these two, bounds included; `none` says whether a row may lack a value.
+    /// Returns `None` if the bounds are invalid.
     pub fn new(min: Scalar<'static>, max: Scalar<'static>, none: bool) -> Option<Self> {
         match min.compare(&max) {
             Ok(Some(Ordering::Less | Ordering::Equal)) => Some(Range { bounds: Some((min, max)), none }),
@@ -25,13 +25,13 @@ impl Range {
         }
     }
 
-    /// No row has a value.
+    /// Creates the range of a column in which no row has a value.
     pub fn empty() -> Self {
         Range { bounds: None, none: true }
     }
 }
 
-/// What a condition may turn out to be for some row.
+/// The possible results of a condition for some row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct May {
     hold: bool,
@@ -42,8 +42,8 @@ struct May {
 const ANYTHING: May = May { hold: true, fail: true, none: true };
 
 impl Bound {
-    /// Whether it may hold for a row whose values lie in these ranges, in the order of the columns; nothing is known of a
-    /// column without a range. False only when it certainly holds for none.
+    /// Returns whether the filter may hold for a row with values in these ranges, given in column order. A column
+    /// without a range is unknown. False only if the filter certainly holds for no row.
     pub fn may_hold(&self, ranges: &[Option<Range>]) -> bool {
         self.node.may(ranges).hold
     }
@@ -55,7 +55,7 @@ impl Node {
             Node::Const(Scalar::Bool(known)) => May { hold: *known, fail: !known, none: false },
             Node::And(all) => all.iter().map(|node| node.may(ranges)).fold(
                 May { hold: true, fail: false, none: false },
-                // Parts need not meet in one row, so what each may be is all that is known.
+                // The operands may be decided by different rows, so only their separate possibilities are known.
                 |a, b| May { hold: a.hold && b.hold, fail: a.fail || b.fail, none: a.none || b.none },
             ),
             Node::Or(all) => all.iter().map(|node| node.may(ranges)).fold(
@@ -119,14 +119,14 @@ impl Node {
         }
     }
 
-    /// The range of a name or a number that is written down.
+    /// Returns the range of a name or a constant.
     fn range(&self, ranges: &[Option<Range>]) -> Option<Range> {
         match self {
             Node::Name(_, slot) => ranges.get(*slot)?.clone(),
             Node::Const(Scalar::None) => Some(Range::empty()),
             Node::Const(value) => {
                 let value = owned(value);
-                // A constant that is no number has no range.
+                // NaN has no range.
                 Range::new(value.clone(), value, false)
             }
             Node::Minus(item) => match item.range(ranges)? {
@@ -162,7 +162,7 @@ fn compare(left: &Range, op: Compare, right: &Range) -> May {
     let (Some((a, b)), Some((c, d))) = (&left.bounds, &right.bounds) else {
         return May { hold: false, fail: false, none: true };
     };
-    // Bounds know nothing of values that are no numbers: these are unequal to everything, and not smaller or larger.
+    // Bounds do not cover NaN, which is unequal to everything and neither smaller nor larger.
     let odd = [a, b, c, d].iter().any(|x| matches!(x, Scalar::Float(_)));
     let (Ok(Some(least)), Ok(Some(most))) = (a.compare(d), b.compare(c)) else { return ANYTHING };
     let apart = least == Ordering::Greater || most == Ordering::Less;
@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(may(text, ints(1, 5), None), want, "{text}");
         }
         assert!(!may("x != 3", ints(3, 3), None));
-        // A value that is no number is not equal to three either.
+        // NaN is not equal to 3 either.
         assert!(may("x != 3", Range::new(Scalar::Float(3.0), Scalar::Float(3.0), false), None));
         assert!(may("not x < 9", Range::new(Scalar::Float(3.0), Scalar::Float(3.0), false), None));
         assert!(!may("x == 1", Some(Range::empty()), None));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     proptest! {
-        /// A block is never left out when one of its rows would have been kept.
+        /// A block is never skipped if one of its rows would be kept.
         #[test]
         fn no_row_is_lost(
             rows in prop::collection::vec((prop::option::of(-4i64..4), prop::option::of(-4i64..4)), 1..6),

@@ -1,4 +1,4 @@
-//! The values of a filter.
+//! The values in a filter.
 
 use super::number;
 use std::{borrow::Cow, cmp::Ordering, fmt};
@@ -6,20 +6,20 @@ use std::{borrow::Cow, cmp::Ordering, fmt};
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar<'a> {
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
     /// Text.
     Text(Cow<'a, str>),
     /// True or false.
     Bool(bool),
-    /// Not there.
+    /// Missing.
     None,
 }
 
 impl Scalar<'_> {
-    /// The same value, borrowed.
+    /// Returns the same value, borrowed.
     pub fn borrow(&self) -> Scalar<'_> {
         match self {
             Scalar::Int(x) => Scalar::Int(*x),
@@ -30,7 +30,7 @@ impl Scalar<'_> {
         }
     }
 
-    /// How two values of one kind compare; `Ok(None)` when one is no number, `Err` when their kinds differ.
+    /// Compares two values of one kind. Returns `Ok(None)` if one is NaN, `Err` if their kinds differ.
     pub(super) fn compare(&self, other: &Scalar<'_>) -> Result<Option<Ordering>, ()> {
         Ok(match (self, other) {
             (Scalar::Int(a), Scalar::Int(b)) => Some(a.cmp(b)),
@@ -43,7 +43,7 @@ impl Scalar<'_> {
         })
     }
 
-    /// What kind it is, with the value, for messages.
+    /// Describes the value and its kind for messages.
     pub(super) fn words(&self) -> String {
         match self {
             Scalar::Int(_) | Scalar::Float(_) => format!("the number {self}"),
@@ -57,12 +57,12 @@ impl Scalar<'_> {
     }
 }
 
-/// As a filter has it.
+/// Prints the value in filter syntax.
 impl fmt::Display for Scalar<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scalar::Int(x) => write!(f, "{x}"),
-            // Always with a point or an exponent, so that it stays a fraction, and with every bit.
+            // Always with a point or an exponent, so that it parses as a float, and with full precision.
             Scalar::Float(x) => write!(f, "{x:?}"),
             Scalar::Bool(x) => write!(f, "{x}"),
             Scalar::None => f.write_str("none"),

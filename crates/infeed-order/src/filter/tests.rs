@@ -180,7 +180,7 @@ fn depth_has_an_end_and_length_has_none() {
     }
 }
 
-/// Pieces that make sense together more often than random letters do.
+/// Fragments that form valid filters more often than random letters do.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = vec![
         "x",
@@ -232,7 +232,7 @@ fn soup() -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(pieces), 1..12).prop_map(|all| all.join(" "))
 }
 
-/// Filters that make sense.
+/// Valid filters.
 fn sensible() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "x",

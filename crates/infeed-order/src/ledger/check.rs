@@ -1,4 +1,4 @@
-//! Holds a segment's fingerprint against the rows that the order puts at its places.
+//! Checks the fingerprint of a segment against the rows that the order puts at its places.
 
 use super::{
     RowHash, Segment, Wrong,
@@ -6,17 +6,17 @@ use super::{
 };
 use infeed_core::Order;
 
-/// Places that are resolved at once: enough that a call to the order costs nothing, and they stay in the cache.
+/// Number of places resolved at once: enough to amortise the call, few enough to stay in the cache.
 const CHUNK: u64 = 4096;
 
-/// Rows up to which repeats are looked for: one bit for each, 16 MiB.
+/// Repeats are detected among rows below this number: one bit each, 16 MiB.
 const TELLABLE: u64 = 1 << 27;
 
-/// Works the order out again, segment by segment.
+/// Recomputes the order, segment by segment.
 pub(super) struct Checker<'a> {
     order: &'a dyn Order,
     epoch: u64,
-    /// One bit for each row that was seen; `None` when there are too many.
+    /// One bit for each row seen; `None` if there are too many.
     seen: Option<Vec<u64>>,
     again: u64,
 }
@@ -26,12 +26,12 @@ impl<'a> Checker<'a> {
         Checker { order, epoch, seen: Some(vec![]), again: 0 }
     }
 
-    /// How many of the rows so far were there before.
+    /// Returns how many rows so far were repeats, if known.
     pub(super) fn repeated(&self) -> Option<u64> {
         self.seen.as_ref().map(|_| self.again)
     }
 
-    /// What is wrong with a segment, if anything is.
+    /// Returns what is wrong with a segment, if anything.
     pub(super) fn check(&mut self, part: &NamedSegment<'_>) -> Option<Wrong> {
         let s = part.segment;
         let (mut hash, mut promised) = (RowHash::default(), 0u64);
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
             let (unpromised, lacking) =
                 difference(given.iter().chain(&left_out).copied().collect(), promised);
             wrong.given = unpromised;
-            // Where not all that were left out are named, nobody can say whether one is lacking.
+            // Unless all left-out rows are named, missing rows cannot be identified.
             if left_out.len() as u64 == s.left_out.count() {
                 wrong.lacking = lacking;
             }
@@ -115,7 +115,7 @@ fn resolve(order: &dyn Order, epoch: u64, segment: &Segment, mut found: impl FnM
     }
 }
 
-/// What is only in the first list and what is only in the second, each ascending and cut short.
+/// Returns what is only in the first list and what is only in the second, each ascending and truncated.
 fn difference(mut a: Vec<u64>, mut b: Vec<u64>) -> (Vec<u64>, Vec<u64>) {
     a.sort_unstable();
     b.sort_unstable();

@@ -1,8 +1,8 @@
-//! Which places the segments cover, without a list of places.
+//! Computes which places the segments cover, without listing places.
 //!
-//! Within a step, neighbouring ranks have neighbouring shares. So a run of ranks is one interval per step, and all ranks
-//! of a world are one interval from their first step to their last: the usual case costs nothing, whatever the number of
-//! steps. Only where ranks are missing are steps looked at one by one, and even then one after the other.
+//! Within a step, consecutive ranks have adjacent shares. So a run of ranks is one interval per step, and all ranks
+//! of a world form one interval from their first step to their last. The usual case is therefore cheap for any number
+//! of steps. Steps are examined individually only where ranks are missing, and then lazily.
 
 use super::{Absent, Segment};
 use crate::Steps;
@@ -10,19 +10,19 @@ use std::{collections::BTreeMap, ops::Range};
 
 /// What the segments cover.
 pub(super) struct Cover {
-    /// Ascending intervals that do not meet each other; those of different bands may.
+    /// Each yields ascending, disjoint intervals; those of different bands may overlap.
     pub(super) bands: Vec<Band>,
-    /// Ranks that gave nothing where others of the same world gave something.
+    /// Ranks that delivered nothing where others of the same world did.
     pub(super) absent: Vec<Absent>,
 }
 
-/// Some neighbouring ranks of a world over some steps.
+/// A run of consecutive ranks of a world over a range of steps.
 #[derive(Debug, Clone)]
 pub(super) struct Band {
     low: Steps,
     high: Steps,
     steps: Range<u64>,
-    /// Set when these are all ranks.
+    /// Set if the band has all ranks.
     whole: Option<Range<u64>>,
 }
 
@@ -43,9 +43,9 @@ impl Iterator for Band {
     }
 }
 
-/// Segments must fit an epoch of this length.
+/// Computes the cover. The segments must fit an epoch of this length.
 pub(super) fn cover<'a>(segments: impl IntoIterator<Item = &'a Segment>, places: u64) -> Cover {
-    // The steps of a family lie on one grid, so its segments meet only at ends of steps.
+    // The steps of a family lie on one grid, so its segments meet only at step boundaries.
     let mut families: BTreeMap<(u64, u64, u64, u8), Vec<&Segment>> = BTreeMap::new();
     for s in segments {
         families.entry((s.global, s.from % s.global, s.size, s.last as u8)).or_default().push(s);
@@ -66,11 +66,11 @@ pub(super) fn cover<'a>(segments: impl IntoIterator<Item = &'a Segment>, places:
     out
 }
 
-/// The bands of a stretch of steps in which always the same ranks are there, some of them perhaps several times.
+/// Adds the bands of a stretch of steps in which the set of ranks is constant. Ranks may occur several times.
 fn slab(cut: Steps, here: Range<u64>, mut ranks: Vec<u64>, out: &mut Cover) {
     let mut first = true;
     while !ranks.is_empty() {
-        // Every rank once; whatever is left makes another layer.
+        // Each layer has every rank at most once; duplicates go into the next layer.
         let (mut layer, mut left): (Vec<u64>, Vec<u64>) = (vec![], vec![]);
         for rank in ranks {
             if layer.last() == Some(&rank) { left.push(rank) } else { layer.push(rank) }
@@ -95,7 +95,7 @@ fn slab(cut: Steps, here: Range<u64>, mut ranks: Vec<u64>, out: &mut Cover) {
     }
 }
 
-/// Ascending numbers as ranges of neighbours.
+/// Groups ascending numbers into ranges of consecutive ones.
 fn runs(ranks: &[u64]) -> Vec<Range<u64>> {
     let mut out: Vec<Range<u64>> = vec![];
     for &rank in ranks {

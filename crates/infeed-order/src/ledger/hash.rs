@@ -1,31 +1,31 @@
-//! A fingerprint of a heap of rows that does not depend on their order.
+//! An order-independent fingerprint of a multiset of rows.
 
 use infeed_core::rng::mix;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use std::fmt;
 
-/// The sum of two mixes of every row. Rows can be added and taken out again in any order, and two heaps can be put
-/// together, so ranks and restarts need not agree on anything to be compared afterwards.
+/// The sums of two hashes over all rows. Rows can be added and removed in any order and two multisets can be merged,
+/// so ranks and restarts can be compared afterwards without coordination.
 ///
-/// The mixes are frozen: ledgers of an older version must still be read.
+/// The hash functions are frozen: older ledgers must remain readable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowHash {
     first: u64,
     second: u64,
 }
 
-/// The other mix: the finaliser of MurmurHash3, so that rows that meet in one half do not meet in both.
+/// The second hash: the finaliser of MurmurHash3, so that rows that collide in one half do not collide in both.
 const fn mix_again(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
 }
 
-/// Both mixes have 0 stay 0, which would make row 0 invisible.
+/// Both hashes map 0 to 0, which would hide row 0.
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl RowHash {
-    /// The fingerprint of these rows.
+    /// Returns the fingerprint of these rows.
     pub fn of(rows: &[u64]) -> Self {
         let (mut first, mut second) = (0u64, 0u64);
         for row in rows {
@@ -36,7 +36,7 @@ impl RowHash {
         RowHash { first, second }
     }
 
-    /// With these rows in it as well.
+    /// Adds rows.
     #[must_use]
     pub fn plus(self, other: RowHash) -> Self {
         RowHash {
@@ -45,7 +45,7 @@ impl RowHash {
         }
     }
 
-    /// Without these rows.
+    /// Removes rows.
     #[must_use]
     pub fn minus(self, other: RowHash) -> Self {
         RowHash {

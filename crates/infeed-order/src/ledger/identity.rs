@@ -1,25 +1,25 @@
-//! What a ledger is about, so that ledgers of different runs are not mixed by mistake.
+//! Identifies what a ledger is about, so that ledgers of different runs are not mixed up.
 
 use serde::{Deserialize, Serialize};
 
-/// What must agree for two ledgers to be about the same promise. Each part may be empty: not known.
+/// What must agree for two ledgers to belong together. Each field may be empty, meaning unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// A hash over everything that decides which row comes when, in hexadecimal.
+    /// A hash over everything that determines which row comes when, in hexadecimal.
     #[serde(default)]
     pub hash: String,
     /// A hash of the data: names and lengths of the shards, in hexadecimal.
     #[serde(default)]
     pub data: String,
-    /// The order, in words.
+    /// A description of the order.
     #[serde(default)]
     pub order: String,
 }
 
 impl Identity {
-    /// Says what differs, of the parts that both know.
+    /// Describes the first difference among the fields known to both.
     pub fn differs(&self, other: &Identity) -> Option<String> {
-        // The order comes first: it is the part that people understand.
+        // The order comes first because it is readable.
         let parts = [
             ("order", &self.order, &other.order),
             ("data", &self.data, &other.data),

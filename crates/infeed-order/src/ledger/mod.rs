@@ -1,10 +1,10 @@
-//! Proof that every row was given as often as promised, over all ranks and restarts.
+//! Proof that every row was delivered as often as promised, over all ranks and restarts.
 //!
 //! Each rank's loader keeps a [`Ledger`]. It does not list rows: a run of consecutive steps of one rank is one
-//! [`Segment`], a range of places with a count and a fingerprint of the rows that were really handed out. So a ledger has
-//! a few hundred bytes, however long the epoch is, and is saved with the checkpoint.
+//! [`Segment`], a range of places with a count and a fingerprint of the rows that were actually delivered. So a
+//! ledger takes a few hundred bytes, however long the epoch is, and is saved with the checkpoint.
 //!
-//! Afterwards [`verify`] puts the ledgers of all ranks and restarts together and asks two questions:
+//! Afterwards [`verify`] combines the ledgers of all ranks and restarts and checks two things:
 //!
 //! ```text
 //! places   0 ........................................ 1,281,167
@@ -15,9 +15,9 @@
 //!          (+ rows left out)          at those places             is a pure function: they are simply worked out again.
 //! ```
 //!
-//! The first finds whatever restarts and wrong world sizes can break, the second finds a loader that does not do what it
-//! says. A ledger must be the one of the checkpoint that the next run started from: a later one counts rows twice that
-//! were, indeed, given twice.
+//! The first check finds errors from restarts and wrong world sizes. The second finds a loader that delivers the
+//! wrong rows. A ledger must belong to the checkpoint that the next run started from: a later one counts rows twice,
+//! because they were in fact delivered twice.
 
 mod check;
 mod cover;
@@ -43,15 +43,15 @@ pub use verify::{Promise, verify};
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The version of the JSON.
+/// The version of the JSON format.
 const VERSION: u32 = 1;
 
-/// What one loader of one rank has handed out; or, after [`Ledger::merge`], what several have.
+/// What one loader of one rank has delivered or, after [`Ledger::merge`], what several have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     recipe: Identity,
     segments: Vec<Segment>,
-    /// Whether the last segment may go on. It may not after a restart, even if the next step fits.
+    /// Whether the last segment may be extended. Not after a restart, even if the next step would fit.
     open: bool,
     keep: bool,
     name: String,
@@ -72,19 +72,19 @@ struct Read {
     segments: Vec<Segment>,
 }
 
-/// The part of the JSON that will never change.
+/// The part of the JSON that never changes.
 #[derive(Deserialize)]
 struct Version {
     version: u32,
 }
 
 impl Ledger {
-    /// An empty ledger.
+    /// Creates an empty ledger.
     pub fn new(recipe: Identity) -> Self {
         Ledger { recipe, segments: vec![], open: false, keep: false, name: String::new() }
     }
 
-    /// Also keeps the rows themselves, so that a loader that gives wrong rows can be told which. About two bytes per row
+    /// Also stores the rows themselves, so that wrong rows can be named. Takes about two bytes per row
     /// in JSON, eight in memory.
     #[must_use]
     pub fn with_rows(mut self, keep: bool) -> Self {
@@ -92,29 +92,29 @@ impl Ledger {
         self
     }
 
-    /// Gives it a name for messages, usually that of its file.
+    /// Sets a name for messages, usually that of its file.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Its name for messages; may be empty.
+    /// Returns the name for messages; may be empty.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is about.
+    /// Returns the identity of the recipe it belongs to.
     pub fn recipe(&self) -> &Identity {
         &self.recipe
     }
 
-    /// Everything that was counted.
+    /// Returns all segments.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The epochs that it knows of, ascending.
+    /// Returns the epochs it covers, ascending.
     pub fn epochs(&self) -> Vec<u64> {
         let mut epochs: Vec<u64> = self.segments.iter().map(|s| s.epoch).collect();
         epochs.sort_unstable();
@@ -122,7 +122,7 @@ impl Ledger {
         epochs
     }
 
-    /// Counts a batch that was handed to the consumer.
+    /// Counts a batch that was delivered to the consumer.
     pub fn count(&mut self, delivery: &Delivery<'_>) {
         if !self.open || !self.segments.last().is_some_and(|s| s.goes_on_with(delivery)) {
             self.segments.push(Segment::begin(delivery, self.keep));
@@ -133,7 +133,7 @@ impl Ledger {
         }
     }
 
-    /// Takes another ledger of the same recipe in: another rank's, or that of an earlier run.
+    /// Merges another ledger of the same recipe: from another rank or an earlier run.
     pub fn merge(&mut self, other: Ledger) -> Result<()> {
         if let Some(what) = self.recipe.differs(&other.recipe) {
             return Err(Error::argument(format!("these ledgers do not belong together: {what}")));
@@ -153,13 +153,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// To JSON.
+    /// Converts to JSON.
     pub fn to_json(&self) -> String {
         let written = Written { version: VERSION, recipe: &self.recipe, segments: &self.segments };
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// From JSON. What is counted from here on begins a new segment, because a restart lies between.
+    /// Parses JSON. The next delivery begins a new segment, because there was a restart.
     pub fn from_json(text: &str) -> Result<Self> {
         let wrong = |e: serde_json::Error| Error::argument(format!("not a ledger: {e}"));
         let Version { version } = serde_json::from_str(text).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Rows as text, a byte or two each: sorted, then the gaps between neighbours as variable-length numbers, in base64.
+//! Encodes rows as text, one or two bytes each: sorted, delta-encoded as variable-length integers, in base64.
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -35,7 +35,7 @@ fn pack(rows: &[u64]) -> String {
     to_base64(&bytes)
 }
 
-/// `None` when it was not made by [`pack`].
+/// Returns `None` if the text was not made by [`pack`].
 fn unpack(text: &str) -> Option<Vec<u64>> {
     let (mut rows, mut row) = (Vec::new(), 0u64);
     let (mut gap, mut shift) = (0u64, 0u32);
@@ -89,7 +89,7 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
             all = all << 6 | u32::from(value);
         }
         let bytes = all.to_be_bytes();
-        // Four digits are three bytes, three are two, two are one.
+        // Four digits encode three bytes, three encode two, two encode one.
         out.extend_from_slice(&bytes[1..four.len()]);
     }
     Some(out)

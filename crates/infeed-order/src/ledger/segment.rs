@@ -1,23 +1,23 @@
-//! What is counted, and how it is kept.
+//! The segments of a ledger: what they count and how they are stored.
 
 use super::{RowHash, packed};
 use crate::{Last, Steps};
 use serde::{Deserialize, Serialize};
 
-/// Rows that were left out are kept by name up to this many per segment, and counted beyond.
+/// Up to this many left-out rows per segment are listed by number; the rest are only counted.
 pub const NAMED: usize = 10_000;
 
-/// Why a promised row was not handed out.
+/// Why a promised row was not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It could not be made; also when another row was handed out in its stead.
+    /// It could not be made, including when another row was delivered in its place.
     Bad,
-    /// A filter refused it.
+    /// A filter rejected it.
     Filtered,
 }
 
-/// One batch as it was handed to the consumer.
+/// One batch as delivered to the consumer.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery<'a> {
     /// Epoch.
@@ -28,49 +28,49 @@ pub struct Delivery<'a> {
     pub to: u64,
     /// Places per step, over all ranks.
     pub global: u64,
-    /// What becomes of the end of the epoch.
+    /// How the end of the epoch is treated.
     pub last: Last,
     /// Rank.
     pub rank: u64,
     /// Number of ranks.
     pub size: u64,
-    /// The rows in the batch, in its order.
+    /// The rows in the batch, in batch order.
     pub rows: &'a [u64],
-    /// How many rows at the end of `rows` are repeats that fill up.
+    /// How many rows at the end of `rows` are repeats used as padding.
     pub pads: usize,
-    /// Rows among `rows`, before the repeats, that stand in for bad ones: handed out, but not because of the order.
+    /// Rows among `rows`, before the padding, that replace bad ones: delivered, but not chosen by the order.
     pub stand_ins: &'a [u64],
-    /// Rows that the order promised here and that are not in the batch. Repeats are not promised.
+    /// Rows that the order promised here but that are not in the batch. Padding is not promised.
     pub left_out: &'a [(u64, Why)],
 }
 
-/// Promised rows that were not handed out.
+/// Promised rows that were not delivered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// How many could not be made.
     pub bad: u64,
     /// How many were filtered.
     pub filtered: u64,
-    /// Fingerprint of all of them, also of those that are not named.
+    /// Fingerprint of all of them, including those not listed.
     pub hash: RowHash,
-    /// The first of them.
+    /// The first of them, listed by number.
     #[serde(default)]
     pub rows: Vec<(u64, Why)>,
 }
 
 impl LeftOut {
-    /// How many there are.
+    /// Returns the total number of left-out rows.
     pub fn count(&self) -> u64 {
         self.bad.saturating_add(self.filtered)
     }
 
-    /// Whether there are none.
+    /// Returns whether no row was left out.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 }
 
-/// A run of consecutive steps of one rank: what it gave of the places `from..to`.
+/// A run of consecutive steps of one rank: what it delivered of the places `from..to`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// Epoch.
@@ -81,34 +81,34 @@ pub struct Segment {
     pub to: u64,
     /// Places per step, over all ranks.
     pub global: u64,
-    /// What becomes of the end of the epoch.
+    /// How the end of the epoch is treated.
     pub last: Last,
     /// Rank.
     pub rank: u64,
     /// Number of ranks.
     pub size: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Promised rows that were handed out.
+    /// Number of promised rows that were delivered.
     pub rows: u64,
     /// Their fingerprint.
     pub hash: RowHash,
-    /// Repeats that were handed out to fill up.
+    /// Number of repeats delivered as padding.
     #[serde(default)]
     pub pads: u64,
-    /// Rows that were handed out in the stead of bad ones.
+    /// Number of rows delivered in place of bad ones.
     #[serde(default)]
     pub stand_ins: u64,
-    /// Promised rows that were not handed out.
+    /// Promised rows that were not delivered.
     #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
     pub left_out: LeftOut,
-    /// The promised rows that were handed out, where they are kept.
+    /// The promised rows that were delivered, if rows are stored.
     #[serde(default, with = "packed", skip_serializing_if = "Option::is_none")]
     pub given: Option<Vec<u64>>,
 }
 
 impl Segment {
-    /// A segment that begins with this delivery and has counted nothing yet.
+    /// Creates an empty segment that begins with this delivery.
     pub(super) fn begin(d: &Delivery<'_>, keep: bool) -> Self {
         Segment {
             epoch: d.epoch,
@@ -128,7 +128,7 @@ impl Segment {
         }
     }
 
-    /// Whether a delivery is the next step of the same run.
+    /// Returns whether a delivery is the next step of the same run.
     pub(super) fn goes_on_with(&self, d: &Delivery<'_>) -> bool {
         self.to == d.from
             && (self.epoch, self.global, self.last, self.rank, self.size)
@@ -163,17 +163,17 @@ impl Segment {
         }
     }
 
-    /// How the epoch was cut, for this rank and from here on.
+    /// Returns the steps of this rank from the start of the segment.
     pub fn cut(&self, places: u64) -> Steps {
         let Segment { from, global, last, rank, size, .. } = *self;
         Steps { places, from, global, last, rank, size }
     }
 
-    /// Whether it can have come from an epoch of this length; says why not.
+    /// Checks whether the segment can belong to an epoch of this length, and says why not.
     pub(super) fn fits(&self, places: u64) -> Result<(), String> {
         let Segment { from, to, global, rank, size, .. } = *self;
         if global == 0 || rank >= size || from >= to {
-            return Err("it makes no sense".to_owned());
+            return Err("its numbers are inconsistent".to_owned());
         }
         if to > places {
             return Err(format!("the epoch has only {places} places"));

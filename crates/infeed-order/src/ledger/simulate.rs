@@ -1,5 +1,5 @@
-//! Loaders that keep ledgers, for tests: worlds that are killed and restarted.
-#![allow(clippy::unwrap_used)] // helpers of tests are not recognised as tests
+//! Simulated loaders that keep ledgers, for tests: worlds that are killed and restarted.
+#![allow(clippy::unwrap_used)] // clippy does not recognise test helpers as tests
 
 use super::*;
 use crate::{Global, Last, Sequential, Steps};
@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 
 pub(super) const EPOCH: u64 = 3;
 
-/// One run: from where the last one was killed, for some steps.
+/// One run: from where the last one was killed, for some number of steps.
 #[derive(Debug, Clone)]
 pub(super) struct Life {
     pub(super) size: u64,
@@ -24,11 +24,11 @@ pub(super) fn identity() -> Identity {
     Identity { hash: "1f".into(), data: "2e".into(), order: "shuffled".into() }
 }
 
-/// The ledgers of all ranks of all runs. The last run goes to the end of the epoch.
+/// Returns the ledgers of all ranks of all runs. The last run goes to the end of the epoch.
 pub(super) fn simulate(order: &dyn Order, lives: &[Life], last: Last, keep: bool) -> Vec<Ledger> {
     let (places, mut from, mut out) = (order.places(), 0, vec![]);
     for (n, life) in lives.iter().enumerate() {
-        // A run that drops all that is left takes no step, and leaves no trace.
+        // Clamped, because a run that drops everything left takes no step and leaves no trace.
         let most = (places - from).max(1);
         let life = Life { size: life.size.min(most), global: life.global.min(most), steps: life.steps };
         let of = |rank| Steps { places, from, global: life.global, last, rank, size: life.size };
@@ -50,7 +50,7 @@ pub(super) fn simulate(order: &dyn Order, lives: &[Life], last: Last, keep: bool
     out
 }
 
-/// Every seventh row is bad, every fifth filtered; every fourteenth bad one has another in its stead.
+/// Every seventh row is bad, every fifth filtered; every second bad row is replaced by another.
 fn deliver(ledger: &mut Ledger, steps: &Steps, all: Range<u64>, rows: &[u64], pads: usize) {
     let (real, again) = rows.split_at(rows.len() - pads);
     let (mut given, mut left_out, mut stand_ins) = (vec![], vec![], vec![]);
@@ -81,7 +81,7 @@ fn deliver(ledger: &mut Ledger, steps: &Steps, all: Range<u64>, rows: &[u64], pa
     });
 }
 
-/// How often each place was given, by counting.
+/// Counts by brute force how often each place was delivered.
 pub(super) fn brute(ledgers: &[Ledger], places: u64) -> Vec<usize> {
     let mut seen = vec![0; places as usize];
     for s in ledgers.iter().flat_map(Ledger::segments) {

@@ -1,13 +1,13 @@
-//! Goes once over all places, in order, and tells how often each stretch of them was given.
+//! Sweeps once over all places, in order, and reports how often each stretch was delivered.
 
 use super::cover::Band;
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
-/// Calls `found` for every stretch of `0..end` with the number of times it was given, in order. Neighbouring stretches
-/// have different numbers. Holds one interval per band in memory.
+/// Calls `found` for every stretch of `0..end` with the number of times it was delivered, in order. Adjacent
+/// stretches have different counts. Holds one interval per band in memory.
 pub(super) fn sweep(bands: Vec<Band>, end: u64, mut found: impl FnMut(Range<u64>, usize)) {
     let mut streams: Vec<Band> = bands;
-    // The next interval of every band, and the ends of those that we are in.
+    // The next interval of every band, and the ends of the current intervals.
     let mut coming: BinaryHeap<Reverse<(u64, u64, usize)>> = BinaryHeap::new();
     let mut inside: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
     for (n, stream) in streams.iter_mut().enumerate() {

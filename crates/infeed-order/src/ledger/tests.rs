@@ -1,4 +1,4 @@
-//! Runs that are killed and restarted in other worlds, and ledgers that lie.
+//! Runs that are killed and restarted in other worlds, and wrong ledgers.
 
 use super::{
     simulate::{EPOCH, Life, brute, identity, order, simulate},
@@ -13,7 +13,7 @@ fn flat(ranges: &[Range<u64>]) -> Vec<u64> {
     ranges.iter().cloned().flatten().collect()
 }
 
-/// The verdict says of every place what counting says.
+/// For every place, the verdict agrees with brute-force counting.
 fn agrees(verdict: &Verdict, ledgers: &[Ledger], order: &dyn Order) {
     let seen = brute(ledgers, order.places());
     let missing: Vec<u64> = (0..verdict.places).filter(|p| seen[*p as usize] == 0).collect();
@@ -43,12 +43,12 @@ fn lives() -> impl Strategy<Value = Vec<Life>> {
     proptest::collection::vec(life, 1..5)
 }
 
-/// An epoch, and a ledger in it that counted something.
+/// An epoch, and the index of a non-empty ledger in it.
 fn epochs() -> impl Strategy<Value = (u64, Vec<Life>, Last, bool, prop::sample::Index)> {
     (1u64..400, lives(), last(), any::<bool>(), any::<prop::sample::Index>())
 }
 
-/// A ledger that counted something, where there is one.
+/// Picks a non-empty ledger, if there is one.
 fn pick(ledgers: &[Ledger], index: prop::sample::Index) -> Option<usize> {
     let some: Vec<usize> = (0..ledgers.len()).filter(|n| !ledgers[*n].segments().is_empty()).collect();
     (!some.is_empty()).then(|| *index.get(&some))
@@ -68,7 +68,7 @@ proptest! {
         if !nothing {
             prop_assert_eq!(verdict.rows + verdict.bad + verdict.filtered + verdict.dropped, places);
         }
-        // Put together in one ledger they are the same.
+        // Merged into one ledger, they give the same result.
         let mut one = Ledger::new(Identity::default());
         for ledger in ledgers {
             one.merge(ledger).unwrap();
@@ -85,7 +85,7 @@ proptest! {
         let lost = ledgers.remove(at);
         let verdict = verify(&ledgers, EPOCH, &order, Promise::Whole).unwrap();
         agrees(&verdict, &ledgers, &order);
-        // Where a whole run is lost at the end, nobody can know how much of the end it would have dropped.
+        // If a whole run at the end is lost, it is unknown how much of the end it would have dropped.
         if verdict.places == whole.places {
             let s = &lost.segments()[0];
             let want: Vec<u64> = (0..s.steps).flat_map(|step| s.cut(places).share(step).places).collect();
@@ -159,7 +159,7 @@ proptest! {
         }
     }
 
-    /// Ledgers come from files: numbers without sense are an error, not a panic.
+    /// Ledgers come from files: inconsistent numbers are an error, not a panic.
     #[test]
     fn any_numbers_are_survived(numbers in proptest::collection::vec(prop_oneof![0u64..50, any::<u64>()], 8)) {
         let order = order(40);
@@ -180,7 +180,7 @@ fn it_says_so_in_words() {
     let lives = [Life { size: 4, global: 32, steps: 10 }, Life { size: 2, global: 32, steps: 0 }];
     let plain = |last| {
         let mut ledgers = simulate(&order, &lives, last, false);
-        // Without what the simulation leaves out.
+        // Undo what the simulation leaves out.
         for s in ledgers.iter_mut().flat_map(|l| &mut l.segments) {
             s.rows += s.left_out.count();
             s.hash = s.hash.plus(s.left_out.hash);
@@ -204,7 +204,7 @@ fn it_says_so_in_words() {
     );
     assert!(lines[1].starts_with("  missing: 80 rows at places 16..24, 48..56, "), "{said}");
     assert_eq!(lines[2], "    nothing from rank 2 of 4 in the steps of places 0..320");
-    // An epoch that is under way is exact as far as it has come.
+    // An epoch in progress is exact up to its current place.
     ledgers.truncate(3);
     ledgers.push(plain(Last::Short).remove(2));
     assert!(verify(&ledgers, EPOCH, &order, Promise::Until(320)).unwrap().is_exact());
@@ -226,7 +226,7 @@ fn ledgers_of_other_recipes_are_refused() {
 
 #[test]
 fn ledgers_stay_small_and_steps_cost_nothing() {
-    // A billion rows, a million steps, 512 ranks: only what is missing is looked at step by step.
+    // A billion rows, a million steps, 512 ranks: only missing stretches are examined step by step.
     let places = 1 << 30;
     let of = |rank| Segment {
         epoch: 0,

@@ -1,9 +1,9 @@
-//! What was found, for programs and in words.
+//! The result of a verification, as data and as text.
 
 use serde::Serialize;
 use std::{fmt, ops::Range};
 
-/// Rows and ranges that are shown in words; the fields have more.
+/// How many rows and ranges the text shows; the fields hold more.
 const SHOWN: usize = 10;
 
 /// Places that are not as promised.
@@ -13,11 +13,11 @@ pub struct Places {
     pub count: u64,
     /// Where they are: the first 10,000 ranges.
     pub ranges: Vec<Range<u64>>,
-    /// The rows that stand there: the first 1,000.
+    /// The rows at these places: the first 1,000.
     pub rows: Vec<u64>,
 }
 
-/// A segment, by whom and of what.
+/// Identifies a segment: its ledger, its rank and its places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Giver {
     /// The ledger's name.
@@ -30,18 +30,18 @@ pub struct Giver {
     pub places: Range<u64>,
 }
 
-/// Places that were given more than once.
+/// Places that were delivered more than once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Double {
     /// Which.
     pub places: Range<u64>,
     /// How often.
     pub times: u64,
-    /// By whom: the first 16 segments.
+    /// The segments that delivered them: the first 16.
     pub by: Vec<Giver>,
 }
 
-/// Ranks of a world that gave nothing, where others of it gave something.
+/// Ranks of a world that delivered nothing where others of it did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Absent {
     /// The ranks.
@@ -55,56 +55,56 @@ pub struct Absent {
 /// A segment whose rows are not those that the order puts there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Wrong {
-    /// Whose.
+    /// The segment.
     pub by: Giver,
     /// What is wrong.
     pub what: String,
-    /// Rows that were given and not promised, where rows are kept: the first 1,000.
+    /// Rows that were delivered but not promised, if rows are stored: the first 1,000.
     pub given: Vec<u64>,
-    /// Rows that were promised and not given, where rows are kept: the first 1,000.
+    /// Rows that were promised but not delivered, if rows are stored: the first 1,000.
     pub lacking: Vec<u64>,
 }
 
-/// What became of an epoch.
+/// The result of verifying an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// Epoch.
     pub epoch: u64,
-    /// Places that were promised.
+    /// Number of promised places.
     pub places: u64,
-    /// Places at the end that were dropped, as agreed.
+    /// Number of places dropped at the end, as configured.
     pub dropped: u64,
-    /// Promised rows that were handed out.
+    /// Number of promised rows that were delivered.
     pub rows: u64,
-    /// Repeats that filled up batches.
+    /// Number of repeats delivered as padding.
     pub pads: u64,
-    /// Rows that stood in for bad ones.
+    /// Number of rows delivered in place of bad ones.
     pub stand_ins: u64,
-    /// Rows left out because they could not be made.
+    /// Number of rows left out because they could not be made.
     pub bad: u64,
-    /// Rows left out by a filter.
+    /// Number of rows left out by a filter.
     pub filtered: u64,
-    /// The numbers of ranks, in the order of the epoch.
+    /// The world sizes, in epoch order.
     pub worlds: Vec<u64>,
-    /// How many runs made the epoch.
+    /// How many runs the epoch took.
     pub runs: u64,
-    /// Places whose row stands at another place too, because the order wants it so; `None` when there are too many rows
-    /// to tell cheaply.
+    /// Number of places whose row also occurs at another place, because the order repeats it; `None` if there are too
+    /// many rows to tell cheaply.
     pub repeated: Option<u64>,
-    /// Places that nobody gave.
+    /// Places that nobody delivered.
     pub missing: Places,
-    /// Ranks whose ledgers would be needed for what is missing.
+    /// Ranks whose ledgers would explain what is missing.
     pub absent: Vec<Absent>,
-    /// Places that were given more than once.
+    /// Places that were delivered more than once.
     pub double: Places,
-    /// Who did: the first 100 ranges.
+    /// Who delivered them: the first 100 ranges.
     pub doubles: Vec<Double>,
     /// Segments with wrong rows.
     pub wrong: Vec<Wrong>,
 }
 
 impl Verdict {
-    /// Whether every promise was kept.
+    /// Returns whether every row was delivered as promised.
     pub fn is_exact(&self) -> bool {
         self.missing.count == 0 && self.double.count == 0 && self.wrong.is_empty()
     }
@@ -128,7 +128,7 @@ impl fmt::Display for Verdict {
         }
         for (n, what) in [
             (self.bad, "left out because they are bad"),
-            (self.stand_ins, "given in the stead of bad ones"),
+            (self.stand_ins, "given in place of bad ones"),
             (self.filtered, "left out by a filter"),
             (self.pads, "given again to fill up batches"),
             (self.dropped, "dropped at the end"),
@@ -166,7 +166,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Says that a list goes on.
+/// Writes how many entries of a list are not shown.
 fn more(f: &mut fmt::Formatter<'_>, all: usize) -> fmt::Result {
     if all > SHOWN { write!(f, "\n    and {} more", all - SHOWN) } else { Ok(()) }
 }

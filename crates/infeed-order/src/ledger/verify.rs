@@ -1,4 +1,4 @@
-//! Puts the ledgers of an epoch together and holds them against the order.
+//! Combines the ledgers of an epoch and checks them against the order.
 
 use super::{
     Absent, Double, Giver, Ledger, Places, Segment, Verdict, check::Checker, cover::cover, sweep::sweep,
@@ -7,21 +7,21 @@ use crate::Last;
 use infeed_core::{Error, Order, Result};
 use std::{borrow::Cow, ops::Range};
 
-/// How much is kept of what is found: see [`Verdict`].
+/// How many findings are stored: see [`Verdict`].
 const RANGES: usize = 10_000;
 pub(super) const ROWS: usize = 1_000;
 const DOUBLES: usize = 100;
 const GIVERS: usize = 16;
 const ABSENT: usize = 1_000;
 
-/// What must have been given.
+/// What must have been delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Promise {
-    /// The whole epoch. Where the end is dropped, that is up to the end of the last full step, as far as ledgers show it:
-    /// a run that drops all that was left to it takes no step and leaves no trace.
+    /// The whole epoch. If the end is dropped, up to the end of the last full step, as far as the ledgers show it: a
+    /// run that drops everything left takes no step and leaves no trace.
     #[default]
     Whole,
-    /// The places before this one: an epoch that is still under way.
+    /// The places before this one: an epoch in progress.
     Until(u64),
 }
 
@@ -38,10 +38,10 @@ impl NamedSegment<'_> {
     }
 }
 
-/// Whether the ledgers together gave what was promised. An error when they do not belong together or to this order; what
-/// was not given as promised is no error but the verdict.
+/// Checks whether the ledgers together delivered what was promised. Fails if they do not belong together or to this
+/// order. Rows that were not delivered as promised are not an error but part of the verdict.
 ///
-/// Time grows with the number of places, because the order is worked out again; memory does not.
+/// Time grows with the number of places, because the order is recomputed; memory does not.
 pub fn verify(ledgers: &[Ledger], epoch: u64, order: &dyn Order, promise: Promise) -> Result<Verdict> {
     belong_together(ledgers)?;
     let places = order.places();
@@ -74,9 +74,9 @@ pub fn verify(ledgers: &[Ledger], epoch: u64, order: &dyn Order, promise: Promis
     Ok(verdict)
 }
 
-/// An error that names what differs.
+/// Fails if two ledgers differ, naming the difference.
 fn belong_together(ledgers: &[Ledger]) -> Result<()> {
-    // Each against each: where a part is not known, being alike is not handed on.
+    // Compares all pairs: with unknown fields, agreement is not transitive.
     for (n, one) in ledgers.iter().enumerate() {
         for (m, other) in ledgers.iter().enumerate().take(n) {
             if let Some(what) = other.recipe().differs(one.recipe()) {
@@ -113,7 +113,7 @@ fn parts(ledgers: &[Ledger], epoch: u64, places: u64) -> Result<Vec<NamedSegment
     Ok(parts)
 }
 
-/// Where the promise ends. Where the last steps drop what is left, that is where no full step fits any more.
+/// Returns where the promise ends. If the last steps drop what is left, that is where no further full step fits.
 fn end(parts: &[NamedSegment<'_>], places: u64) -> u64 {
     let Some(reached) = parts.iter().map(|p| p.segment.to).max() else { return places };
     let mut end = 0;
@@ -127,7 +127,7 @@ fn end(parts: &[NamedSegment<'_>], places: u64) -> u64 {
     end
 }
 
-/// The segments that gave some of these places.
+/// Returns the segments that delivered some of these places.
 fn givers(parts: &[NamedSegment<'_>], found: &Range<u64>, places: u64) -> Vec<Giver> {
     let gave = |part: &&NamedSegment<'_>| {
         let s = part.segment;
@@ -135,7 +135,7 @@ fn givers(parts: &[NamedSegment<'_>], found: &Range<u64>, places: u64) -> Vec<Gi
         if both.is_empty() {
             return false;
         }
-        // The second step lies wholly in the range, if there is a third: no need to look further.
+        // If there is a third step, the second lies wholly in the range: no need to look further.
         let (first, last) = ((both.start - s.from) / s.global, (both.end - 1 - s.from) / s.global);
         [first, first + 1, last].iter().filter(|step| **step <= last).any(|step| {
             let share = s.cut(places).share(*step).places;
@@ -145,7 +145,7 @@ fn givers(parts: &[NamedSegment<'_>], found: &Range<u64>, places: u64) -> Vec<Gi
     parts.iter().filter(gave).take(GIVERS).map(NamedSegment::giver).collect()
 }
 
-/// The absent ranks that explain something that is missing.
+/// Returns the absent ranks that explain missing places.
 fn needed(absent: Vec<Absent>, missing: &[Range<u64>]) -> Vec<Absent> {
     let explains = |a: &Absent| {
         let at = missing.partition_point(|m| m.end <= a.places.start);
@@ -162,7 +162,7 @@ impl Places {
         }
     }
 
-    /// Looks up the first rows.
+    /// Resolves the first rows.
     fn name(&mut self, order: &dyn Order, epoch: u64) {
         self.rows = self.ranges.iter().cloned().flatten().take(ROWS).collect();
         order.resolve(epoch, &mut self.rows);
@@ -170,9 +170,9 @@ impl Places {
 }
 
 impl Verdict {
-    /// Everything that can be counted.
+    /// Fills in everything that can be counted.
     fn of(parts: &[NamedSegment<'_>], epoch: u64, places: u64) -> Self {
-        // Counts come from files: a damaged one must not end in an overflow.
+        // Counts come from files: a damaged one must not cause an overflow.
         let sum = |of: fn(&Segment) -> u64| parts.iter().map(|p| of(p.segment)).fold(0, u64::saturating_add);
         let mut runs: Vec<_> =
             parts.iter().map(|p| p.segment).map(|s| (s.from, s.size, s.global, s.last as u8)).collect();

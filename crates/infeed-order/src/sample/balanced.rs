@@ -1,4 +1,4 @@
-//! Every class equally often, however many rows it has.
+//! Class balancing: every class equally often, however many rows it has.
 
 use super::check_count;
 use crate::{Below, Permutation, recent::Recent, shuffle::shuffle};
@@ -9,46 +9,47 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Streams of random numbers: the turns of the classes, and the keys of their passes.
+/// Random streams: the turns of the classes, and the keys of their passes.
 const TURNS: u64 = 0x0062_7475_726e;
 const PASSES: u64 = 0x0062_7061_7373;
 
-/// Turns are made for about this many places at once, so that two classes do not cost a lock every second place.
+/// Turns are computed for about this many places at once, so that with few classes a lock is
+/// not taken every few places.
 const TURNS_AT_ONCE: u64 = 1024;
-/// Runs of turns that are kept.
+/// Number of runs of turns that are cached.
 const KEPT: usize = 4;
 
-/// How large and small classes are made equal.
+/// How classes of different sizes are balanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Balance {
-    /// An epoch goes once through the largest class; smaller ones start anew, in another order, when used up.
+    /// An epoch reads the largest class once; smaller ones repeat in a new order when they are exhausted.
     #[default]
     Over,
-    /// An epoch goes once through the smallest class; what it leaves over of the others comes in the next epochs.
+    /// An epoch reads the smallest class once; the remaining rows of the others come in later epochs.
     Under,
 }
 
 /// Classes take turns: every aligned run of as many places as there are classes has each class once, in an order that
 /// changes from run to run.
 ///
-/// Each class goes through its rows pass by pass, each pass in another order, and goes on across epochs where it
-/// stopped, so no row is starved. Holds 4 bytes per row, and for the passes being read up to 8 more per row (none for
-/// classes of more than 65,536 rows) and some 300 per class.
+/// Each class is read in passes, each in a different order, and continues across epochs where it stopped, so every
+/// row is used. Takes 4 bytes per row, plus up to 8 bytes per row for the current passes (none for classes of more
+/// than 65,536 rows) and about 300 bytes per class.
 #[derive(Debug)]
 pub struct Balanced {
     below: Below,
     mode: Balance,
     seed: u64,
-    /// Places below, class by class.
+    /// Places of the underlying order, class by class.
     rows: Vec<u32>,
-    /// Where each class begins in `rows`, and the end.
+    /// Where each class begins in `rows`, followed by the end.
     starts: Vec<u32>,
-    /// Rounds of turns in an epoch.
+    /// Number of rounds of turns in an epoch.
     rounds: u64,
     turns: Recent<(u64, u64), Vec<u32>>,
-    /// Two passes per class, by the parity of their number: the end of one and the start of the next are often in
-    /// flight together. One lock per batch.
+    /// Two passes per class, by the parity of their number, because the end of one and the start of the next are
+    /// often in use together. Locked once per batch.
     passes: Mutex<Vec<[Option<Box<Pass>>; 2]>>,
 }
 
@@ -59,7 +60,7 @@ struct Pass {
 }
 
 impl Balanced {
-    /// Balances an order, with one label per place of the order below. Labels can be any numbers.
+    /// Balances an order, with one label per place of the underlying order. Labels can be any numbers.
     pub fn new(below: Below, labels: &[i64], mode: Balance, seed: u64) -> Result<Self> {
         check_count("balanced", "labels", labels.len(), below.places())?;
         if labels.is_empty() {
@@ -93,7 +94,7 @@ impl Balanced {
         self.starts.len() as u64 - 1
     }
 
-    /// The classes at the places around one, for some whole rounds.
+    /// Returns the classes at the places around one, for some whole rounds.
     fn turns(&self, epoch: u64, place: u64) -> (Range<u64>, Arc<Vec<u32>>) {
         let classes = self.classes();
         let rounds = (TURNS_AT_ONCE / classes).max(1);
@@ -111,12 +112,12 @@ impl Balanced {
         (start..start + turns.len() as u64, turns)
     }
 
-    /// The row that a class gives in the `count`-th of all its turns, over all epochs.
+    /// Returns the row of the `count`-th turn of a class, counted over all epochs.
     fn row(&self, passes: &mut [[Option<Box<Pass>>; 2]], class: usize, count: u64) -> u32 {
         let start = self.starts[class];
         let length = u64::from(self.starts[class + 1] - start);
         if length == 1 {
-            // Nothing to permute, and a million of such classes would each keep it twice.
+            // Nothing to permute, and a million such classes would each store it twice.
             return self.rows[start as usize];
         }
         let (number, at) = (count / length, count % length);
@@ -141,7 +142,7 @@ impl Order for Balanced {
         let Some(first) = places.first().copied() else { return };
         let last = self.places() - 1;
         let classes = self.classes();
-        // Wraps after more epochs than anyone sees, rather than panic.
+        // Wraps, rather than panics, after an unrealistic number of epochs.
         let before = epoch.wrapping_mul(self.rounds);
         let (mut run, mut turns) = self.turns(epoch, first.min(last));
         let mut passes = self.passes.hold();

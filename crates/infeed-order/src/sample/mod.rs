@@ -1,4 +1,4 @@
-//! Orders that choose: rows by weight, classes in turn.
+//! Orders that sample: rows by weight, classes in turn.
 
 mod balanced;
 #[cfg(test)]
@@ -10,7 +10,7 @@ pub use weighted::Weighted;
 
 use infeed_core::{Error, Result};
 
-/// Per-place values must be as many as the places, and few enough for 32-bit lists.
+/// Checks that there is one value per place, and few enough for 32-bit lists.
 fn check_count(stage: &str, what: &str, count: usize, places: u64) -> Result<()> {
     if count as u64 != places {
         let cure = format!("there are {count} {what} for {places} rows; give one per row");

@@ -1,4 +1,4 @@
-//! Frequencies, turns and mistakes.
+//! Tests of frequencies, turns and errors.
 
 use super::*;
 use crate::{Below, Sequential};
@@ -14,7 +14,7 @@ fn all(order: &dyn Order, epoch: u64) -> Vec<u64> {
     order.rows(epoch, 0..order.places())
 }
 
-/// Chi-square of counts against weights; the number of degrees of freedom is one less than there are weights above 0.
+/// Chi-square of counts against weights. The degrees of freedom are one less than the number of weights above 0.
 fn chi_square(rows: impl Iterator<Item = u64>, weights: &[f64]) -> f64 {
     let mut counts = vec![0f64; weights.len()];
     rows.for_each(|row| counts[row as usize] += 1.0);
@@ -54,7 +54,7 @@ fn drawn_once_the_heavy_come_first() {
     assert_eq!(order.places(), 6);
     let chi = chi_square((0..20_000).flat_map(|epoch| order.rows(epoch, 0..1)), &WEIGHTS);
     assert!(chi < CHI_5, "{chi}");
-    // The second, given that row 4 was first, is drawn by the weights of the others.
+    // The second row, given that row 4 was first, is drawn by the weights of the others.
     let mut rest = WEIGHTS;
     rest[4] = 0.0;
     let second = (0..20_000).map(|epoch| order.rows(epoch, 0..2)).filter(|rows| rows[0] == 4);
@@ -81,7 +81,7 @@ proptest! {
         prop_assume!(weights.iter().any(|w| *w > 0.0));
         let whole = Weighted::new(lie(weights.len()), &weights, None, false, 17).unwrap();
         let mut once = all(&whole, epoch);
-        // A shorter epoch is the start of the whole one.
+        // A shorter epoch is a prefix of the whole one.
         let part = part.min(whole.places());
         let short = Weighted::new(lie(weights.len()), &weights, Some(part), false, 17).unwrap();
         prop_assert_eq!(&all(&short, epoch), &once[..part as usize]);

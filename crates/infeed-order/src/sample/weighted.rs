@@ -1,23 +1,23 @@
-//! Rows drawn by weight.
+//! Weighted sampling of rows.
 
 use super::check_count;
 use crate::{Below, recent::Recent};
 use infeed_core::{Error, Order, Result, Rng};
 
-/// Streams of random numbers: draws with replacement, and waiting times without.
+/// Random streams: draws with replacement, and waiting times without.
 const DRAWS: u64 = 0x0077_6472_6177;
 const WAITS: u64 = 0x0077_7761_6974;
 
-/// Lists that are kept: the epoch being read and the one being prefetched.
+/// Number of lists that are cached: the epoch being read and the one being prefetched.
 const EPOCHS: usize = 2;
-/// Weights this far below the heaviest are taken as this: their turn comes after everything else anyway.
+/// Smaller relative weights are raised to this; such rows come last anyway.
 const LIGHTEST: f64 = 1e-300;
 
-/// Draws rows with a probability in proportion to their weights.
+/// Draws rows with probability proportional to their weights.
 ///
-/// With replacement every place is a draw of its own from an alias table: 8 bytes per row, no work per epoch. Without
-/// replacement every row comes at most once, the heavy ones rather early and the light ones rather late (or not at all
-/// when `length` cuts the epoch): 8 bytes per row, and a list of 4 bytes per place and epoch, for two epochs.
+/// With replacement, every place is an independent draw from an alias table: 8 bytes per row, no work per epoch.
+/// Without replacement, every row comes at most once, heavy ones rather early and light ones rather late (or not at
+/// all if `length` shortens the epoch): 8 bytes per row, and a list of 4 bytes per place for each of two epochs.
 #[derive(Debug)]
 pub struct Weighted {
     below: Below,
@@ -29,11 +29,11 @@ pub struct Weighted {
 #[derive(Debug)]
 enum Draw {
     Again(Vec<Column>),
-    /// Weights relative to the heaviest, 0 for rows that never come.
+    /// Weights relative to the heaviest; 0 for rows that are never drawn.
     Once(Vec<f64>, Recent<u64, Vec<u32>>),
 }
 
-/// One column of an alias table: a draw that hits it stays with probability `keep`, else goes to `other`.
+/// One column of an alias table: a draw that hits it stays with probability `keep`, otherwise goes to `other`.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     keep: f32,
@@ -41,8 +41,8 @@ struct Column {
 }
 
 impl Weighted {
-    /// Draws `length` rows per epoch, with one weight per place of the order below. Without a `length`: as many as
-    /// there are rows, or (without replacement) rows of a weight above 0.
+    /// Draws `length` rows per epoch, with one weight per place of the underlying order. The default length is the
+    /// number of rows or, without replacement, the number of rows with a weight above 0.
     pub fn new(
         below: Below,
         weights: &[f64],
@@ -81,21 +81,21 @@ impl Weighted {
         Ok(Weighted { below, seed, length, draw })
     }
 
-    /// Efraimidis and Spirakis: every row waits an exponential time with its weight as the rate, and they come in the
-    /// order of their times. This is the usual key `u^(1/w)` seen through `-ln`, which tiny weights do not underflow.
+    /// Efraimidis and Spirakis: every row waits an exponential time with its weight as the rate, and rows come in
+    /// order of their times. This is the usual key `u^(1/w)` under `-ln`, which does not underflow for tiny weights.
     fn list(&self, weights: &[f64], epoch: u64) -> Vec<u32> {
-        // The place replaces the time's last bits: sorting numbers is twice as fast as sorting pairs, and a million
-        // rows still leave 44 bits of time.
+        // The place replaces the lowest bits of the time: sorting numbers is twice as fast as sorting pairs, and a
+        // million rows still leave 44 bits of time.
         let mask = (weights.len() as u64).next_power_of_two() - 1;
         let mut keys: Vec<u64> = (0u64..)
             .zip(weights)
             .filter(|(_, weight)| **weight > 0.0)
             .map(|(place, weight)| {
                 let bits = Rng::at(self.seed, epoch, place, WAITS).next_u64() >> 11;
-                // Never 0 and never 1, so that the logarithm is finite and the time above 0.
+                // Never 0 or 1, so that the logarithm is finite and the time positive.
                 let unit = (bits as f64 + 0.5) * (1.0 / (1u64 << 53) as f64);
                 let time = -unit.ln() / weight;
-                // Times have no sign, so their bits sort as they do.
+                // Times are positive, so their bits sort in the same order.
                 (time.to_bits() << 1) & !mask | place
             })
             .collect();
@@ -149,9 +149,9 @@ fn heaviest(weights: &[f64]) -> (u32, f64) {
     (0u32..).zip(weights.iter().copied()).fold((0, 0.0), |best, row| if row.1 > best.1 { row } else { best })
 }
 
-/// Vose's alias table: every column holds the same share of probability, filled by one row and topped up by another.
+/// Builds Vose's alias table: every column holds the same probability, shared by at most two rows.
 fn alias_table(weights: &[f64]) -> Vec<Column> {
-    // Relative to the heaviest first: sums of huge weights stay finite.
+    // Relative to the heaviest first, so that sums of huge weights stay finite.
     let (heavy, most) = heaviest(weights);
     let scale = weights.len() as f64 / weights.iter().map(|w| w / most).sum::<f64>();
     let mut shares: Vec<f64> = weights.iter().map(|w| w / most * scale).collect();
@@ -169,7 +169,7 @@ fn alias_table(weights: &[f64]) -> Vec<Column> {
             low.push(full);
         }
     }
-    // What rounding leaves over fills its own column, but a row of weight 0 must never come.
+    // What remains due to rounding fills its own column, but a row of weight 0 must never be drawn.
     for row in low {
         if weights[row as usize] == 0.0 {
             columns[row as usize] = Column { keep: 0.0, other: heavy };

@@ -10,25 +10,25 @@
 //! ```
 //!
 //! A batch touches about `window` blocks (twice as many across a boundary), so each block is read once per epoch and
-//! forgotten. Nothing of this needs the epoch to be walked: a place is found by two binary searches.
+//! then dropped. No place requires walking the epoch: it is found by two binary searches.
 
 use super::shuffle;
 use crate::{Below, Permutation, recent::Recent};
 use infeed_core::{Error, Order, Result, Rng};
 use std::{ops::Range, sync::Arc};
 
-/// Streams of random numbers: the order of the blocks, and the keys of the windows.
+/// Random streams: the order of the blocks, and the keys of the windows.
 const BLOCKS: u64 = 0x626c_6f63_6b73;
 const WINDOWS: u64 = 0x7769_6e64_6f77;
 
-/// The epoch being read and the one being prefetched.
+/// Number of epochs that are cached: the one being read and the one being prefetched.
 const EPOCHS: usize = 2;
-/// Windows whose permutation is kept: those of a few batches in flight. At most 256 KiB each.
+/// Number of windows whose permutation is cached: those of a few batches in flight. At most 256 KiB each.
 const KEPT: usize = 4;
 
-/// Blocks in random order, and rows mixed inside windows of blocks.
+/// Blocks in random order, and rows mixed within windows of blocks.
 ///
-/// Holds 8 bytes per block, 12 more per block and epoch (two are kept), and 4 bytes per row of the last few windows
+/// Takes 8 bytes per block, 12 more per block for each of two epochs, and 4 bytes per row of the last few windows
 /// (none for windows of more than 65,536 rows).
 #[derive(Debug)]
 pub struct BlockShuffle {
@@ -36,7 +36,7 @@ pub struct BlockShuffle {
     seed: u64,
     window: usize,
     cut: Option<u64>,
-    /// Where each block begins below, and the end of the last one. None of them is empty.
+    /// Where each block begins in the underlying order, followed by the end of the last one. No block is empty.
     starts: Vec<u64>,
     epochs: Recent<u64, Epoch>,
     windows: Recent<(u64, u64), Permutation>,
@@ -46,11 +46,11 @@ pub struct BlockShuffle {
 #[derive(Debug)]
 struct Epoch {
     blocks: Vec<u32>,
-    /// The place where each begins in the epoch, and the end.
+    /// The place where each begins in the epoch, followed by the end.
     starts: Vec<u64>,
 }
 
-/// Neighbouring blocks of an epoch that are shuffled together.
+/// Consecutive blocks of an epoch that are shuffled together.
 struct Window {
     places: Range<u64>,
     blocks: Range<usize>,
@@ -58,8 +58,8 @@ struct Window {
 }
 
 impl BlockShuffle {
-    /// Shuffles the blocks of an order, and the rows within each `window` of them. With `cut`, blocks are first cut
-    /// into pieces of at most so many rows: better mixing out of large shards, for more and smaller reads.
+    /// Shuffles the blocks of an order, and the rows within each `window` of them. With `cut`, blocks are first split
+    /// into pieces of at most that many rows: better mixing from large shards, at the cost of more and smaller reads.
     pub fn new(below: Below, seed: u64, window: u64, cut: Option<u64>) -> Result<Self> {
         if window == 0 {
             return Err(Error::plan("shuffle", "a window of 0 blocks holds no rows; take at least 1"));
@@ -122,7 +122,7 @@ impl BlockShuffle {
         })
     }
 
-    /// The window that holds a place, which must be below the end.
+    /// Returns the window that contains a place, which must be below the end.
     fn window(&self, epoch: u64, of: &Epoch, place: u64) -> Window {
         let number = of.block(0..of.blocks.len(), place) / self.window;
         let first = number * self.window;
@@ -137,7 +137,7 @@ impl BlockShuffle {
 }
 
 impl Epoch {
-    /// Which of these blocks holds a place that one of them does hold.
+    /// Returns which of these blocks contains the place; one of them must.
     fn block(&self, blocks: Range<usize>, place: u64) -> usize {
         blocks.start + self.starts[blocks.start + 1..blocks.end].partition_point(|start| *start <= place)
     }
@@ -153,7 +153,7 @@ impl Order for BlockShuffle {
             return;
         };
         let of = self.epoch(epoch);
-        // A batch lies in one window or two, so the window is looked up when it is left, not per place.
+        // A batch lies in one or two windows, so the window is looked up only when it changes, not per place.
         let mut window = self.window(epoch, &of, first.min(last));
         for place in places.iter_mut() {
             let at = (*place).min(last);
@@ -167,8 +167,8 @@ impl Order for BlockShuffle {
         self.below.resolve(epoch, places);
     }
 
-    /// The lengths of the windows. With blocks of different lengths these change from epoch to epoch, and the ones of
-    /// epoch 0 stand for all.
+    /// Returns the lengths of the windows. With blocks of different lengths these change from epoch to epoch; those
+    /// of epoch 0 are returned.
     fn blocks(&self) -> Option<Vec<u64>> {
         let of = self.epoch(0);
         let bounds: Vec<u64> = (of.starts.iter().copied().step_by(self.window))

@@ -1,17 +1,17 @@
-//! The order that a shuffle buffer makes of a stream, worked out ahead.
+//! The order that a shuffle buffer produces from a stream, precomputed.
 
 use super::Mixer;
 use crate::{Below, recent::Recent};
 use infeed_core::{Error, Order, Result};
 
-/// Lists that are kept: the epoch being read and the one being prefetched.
+/// Number of lists that are cached: the epoch being read and the one being prefetched.
 const EPOCHS: usize = 2;
 
-/// What comes out of a [`Mixer`] when all places go in, one after the other.
+/// The output of a [`Mixer`] that is given all places in sequence.
 ///
-/// A buffer cannot be addressed: what stands at a place depends on everything before it. So the whole epoch is worked
-/// out when it is first asked for, and held: 4 bytes per row and epoch (8 beyond 2^32 rows), for two epochs. It exists
-/// to compare with, and for those who want exactly this behaviour; [`BlockShuffle`](crate::BlockShuffle) mixes better for less.
+/// A shuffle buffer has no random access: each place depends on everything before it. So the whole epoch is computed
+/// on first use and stored: 4 bytes per row (8 beyond 2^32 rows) for each of two epochs. It exists for comparison and
+/// for users who want exactly this behaviour; [`Block`](crate::Block) mixes better at lower cost.
 #[derive(Debug)]
 pub struct Buffer {
     below: Below,
@@ -28,7 +28,7 @@ enum List {
 }
 
 impl Buffer {
-    /// Sends an order through a buffer of `size` rows that gives nothing before it holds `initial` (at most `size`).
+    /// Passes an order through a buffer of `size` rows that yields nothing before it holds `initial` (at most `size`).
     pub fn new(below: Below, seed: u64, size: u64, initial: u64) -> Result<Self> {
         if size == 0 {
             return Err(Error::plan("shuffle", "a buffer of 0 rows holds nothing; take at least 1"));

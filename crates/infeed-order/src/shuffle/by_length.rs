@@ -1,22 +1,23 @@
-//! Rows of similar length into the same batch, so that little is padded.
+//! Groups rows of similar length into the same batch, to reduce padding.
 
 use super::shuffle;
 use crate::{Below, recent::Recent};
 use infeed_core::{Error, Order, OrderExt, Result, Rng};
 use std::sync::Arc;
 
-/// Stream of random numbers: the order of the groups in a window.
+/// Random stream: the order of the groups in a window.
 const GROUPS: u64 = 0x006c_656e_6774;
 
-/// Windows that are kept: those of a few batches in flight.
+/// Number of windows that are cached: those of a few batches in flight.
 const KEPT: usize = 4;
-/// How many rows are looked at while building, to see that they have lengths.
+/// How many rows are checked for a length when the order is built.
 const PROBES: u64 = 256;
 
-/// Sorts the rows of each window by length, cuts them into groups (batches), and shuffles the groups.
+/// Sorts the rows of each window by length, divides them into groups (batches), and shuffles the groups.
 ///
-/// What is in a window is decided by the order below: put a shuffle there, or every epoch has the same groups. Larger
-/// windows pad less and mix less. Holds the lengths (4 bytes per row) and 8 bytes per row of the last few windows.
+/// The underlying order decides which rows are in a window: without a shuffle there, every epoch has the
+/// same groups. Larger windows pad less and mix less. Takes 4 bytes per row for the lengths and 8 bytes per
+/// row of the last few windows.
 #[derive(Debug)]
 pub struct ByLength {
     below: Below,
@@ -28,8 +29,8 @@ pub struct ByLength {
 }
 
 impl ByLength {
-    /// Groups the rows of an order. `lengths` has one entry per row of the source; `group` is the number of rows that
-    /// are padded together (the batch), `window` the number of places that are sorted together: it is rounded up to
+    /// Groups the rows of an order. `lengths` has one entry per row of the source. `group` is the number of rows that
+    /// are padded together (the batch). `window` is the number of places that are sorted together, rounded up to
     /// whole groups. A short group at the end of the epoch stays there.
     pub fn new(below: Below, lengths: Arc<[u32]>, window: u64, group: u64, seed: u64) -> Result<Self> {
         if group == 0 || window == 0 {
@@ -46,7 +47,7 @@ impl ByLength {
                 format!("a window of {window} rows is too large to sort"),
             ));
         }
-        // A row without a length would count as empty at step 40,000; a look here and there finds a wrong list now.
+        // A row without a length would count as empty, late in the epoch; sampling some rows finds a wrong list early.
         let probes = PROBES.min(places);
         let mut rows: Vec<u64> = (0..probes).map(|i| spread(i, probes, places)).collect();
         below.resolve(0, &mut rows);
@@ -60,11 +61,11 @@ impl ByLength {
         Ok(ByLength { below, lengths, window, group, seed, windows: Recent::new(KEPT) })
     }
 
-    /// The rows of a window in their final order.
+    /// Returns the rows of a window in their final order.
     fn rows_of(&self, epoch: u64, window: u64) -> Vec<u64> {
         let start = window * self.window;
         let rows = self.below.rows(epoch, start..start.saturating_add(self.window));
-        // Length and place in one number: sorts twice as fast as pairs, and ties keep the order below.
+        // Length and position in one number: sorts twice as fast as pairs, and ties keep the underlying order.
         let mut keys: Vec<u64> = (rows.iter().enumerate())
             .map(|(i, row)| u64::from(self.lengths.get(*row as usize).copied().unwrap_or(0)) << 32 | i as u64)
             .collect();
@@ -91,7 +92,7 @@ impl Order for ByLength {
         let mut rows = get(number);
         for place in places {
             let at = (*place).min(last);
-            // At most `window` away from the window's start, so the usual case needs no division.
+            // The window start is compared first, so the common case needs no division.
             if at < number * self.window || at - number * self.window >= self.window {
                 number = at / self.window;
                 rows = get(number);
@@ -111,13 +112,13 @@ impl Order for ByLength {
     }
 }
 
-/// The i-th of `count` numbers that lie evenly in `0..n`, with both ends.
+/// Returns the i-th of `count` numbers spaced evenly over `0..n`, both ends included.
 fn spread(i: u64, count: u64, n: u64) -> u64 {
     (u128::from(i) * u128::from(n - 1) / u128::from(count.saturating_sub(1).max(1))) as u64
 }
 
-/// The share of elements that are padding when every batch is padded to its longest row: 0 when all rows of a batch
-/// are of one length, towards 1 when most of what is computed is padding.
+/// Returns the fraction of elements that are padding if every batch is padded to its longest row: 0 if all rows of a
+/// batch have the same length, approaching 1 if most elements are padding.
 ///
 /// ```
 /// assert_eq!(infeed_order::padding_waste([[2, 4].as_slice(), &[3, 3]]), 1.0 - 12.0 / 14.0);

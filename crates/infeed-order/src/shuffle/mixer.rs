@@ -1,15 +1,15 @@
-//! A shuffle buffer for streams that cannot be addressed.
+//! A shuffle buffer for streams without random access.
 
 use infeed_core::Rng;
 
-/// Stream of random numbers: which item leaves the buffer.
+/// Random stream: which item leaves the buffer.
 const PICKS: u64 = 0x006d_6978_6572;
 
-/// What WebDataset's shuffle does: items go into a buffer, and a randomly chosen one comes out.
+/// The shuffle buffer of WebDataset: items go into a buffer, and a randomly chosen one comes out.
 ///
-/// Nothing comes out before `initial` items are in. From there every second item that goes in lets one out, until the
-/// buffer holds `size` and each lets one out: so a stream starts early and still reaches its full mixing. The choices
-/// depend on (seed, epoch, how many came out before) and on nothing else.
+/// Nothing comes out before `initial` items are in. After that, every second item pushed releases one, until the
+/// buffer holds `size` items and each releases one. So a stream starts early and still reaches full mixing. The
+/// choices depend only on (seed, epoch, number of items released before).
 ///
 /// ```
 /// let mut mixer = infeed_order::Mixer::new(3, 2, 17, 0);
@@ -22,7 +22,7 @@ pub struct Mixer<T> {
     held: Vec<T>,
     size: usize,
     initial: usize,
-    /// An item went in that waits for a second one before one comes out.
+    /// Whether one item went in since the last release and a second is needed before the next.
     waiting: bool,
     seed: u64,
     epoch: u64,
@@ -30,21 +30,23 @@ pub struct Mixer<T> {
 }
 
 impl<T> Mixer<T> {
-    /// An empty buffer that grows to `size` items (at least 1) and holds back the first `initial` (at most `size`).
+    /// Creates an empty buffer that grows to `size` items (at least 1) and holds back the first
+    /// `initial` (at most `size`).
     pub fn new(size: u64, initial: u64, seed: u64, epoch: u64) -> Self {
         let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
         let initial = usize::try_from(initial).unwrap_or(usize::MAX).min(size);
         Mixer { held: Vec::new(), size, initial, waiting: false, seed, epoch, given: 0 }
     }
 
-    /// Puts an item in, and takes one out when the buffer is full enough.
+    /// Pushes an item, and releases one if the buffer is full enough.
     pub fn push(&mut self, item: T) -> Option<T> {
         self.held.push(item);
         self.waiting = !self.waiting && self.held.len() < self.size;
         if self.waiting || self.held.len() < self.initial { None } else { self.drain() }
     }
 
-    /// Takes an item out; `None` when the buffer is empty. At the end of the stream, until nothing is left.
+    /// Releases an item, or returns `None` if the buffer is empty. Call it at the end of the
+    /// stream until nothing is left.
     pub fn drain(&mut self) -> Option<T> {
         if self.held.is_empty() {
             return None;
@@ -54,12 +56,12 @@ impl<T> Mixer<T> {
         Some(self.held.swap_remove(pick as usize))
     }
 
-    /// How many items it holds.
+    /// Returns the number of items held.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether it holds nothing.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -74,7 +76,7 @@ mod tests {
         let mut mixer = Mixer::new(6, 4, 17, 0);
         let given: Vec<usize> =
             (0..14).map(|item| usize::from(mixer.push(item).is_some()) * 10 + mixer.len()).collect();
-        // The tens say whether an item came out, the ones how many are held.
+        // The tens digit tells whether an item came out, the ones digit how many are held.
         assert_eq!(given, [1, 2, 3, 13, 4, 14, 5, 15, 15, 15, 15, 15, 15, 15]);
     }
 
@@ -87,7 +89,7 @@ mod tests {
         }
     }
 
-    /// A buffer moves an item by less than its size on average: the known limit of it.
+    /// A buffer moves an item by less than its size on average: its known limitation.
     #[test]
     fn items_stay_near() {
         let mut mixer = Mixer::new(100, 100, 3, 0);

@@ -1,4 +1,4 @@
-//! Shuffles that keep something together: blocks, a buffer's span, rows of similar length.
+//! Shuffles that preserve some locality: blocks, the span of a buffer, rows of similar length.
 
 mod block;
 mod buffer;
@@ -14,7 +14,7 @@ pub use mixer::Mixer;
 
 use infeed_core::Rng;
 
-/// Fisher-Yates over things that lie in memory.
+/// Fisher-Yates shuffle of a slice.
 pub(crate) fn shuffle<T>(things: &mut [T], rng: &mut Rng) {
     for i in (1..things.len()).rev() {
         things.swap(i, rng.below(i as u64 + 1) as usize);

@@ -1,4 +1,4 @@
-//! What every shuffle promises, over many layouts, and what each promises alone.
+//! Guarantees of all shuffles, over many layouts, and those of each shuffle.
 
 use super::*;
 use crate::{Below, Global, Sequential};
@@ -14,12 +14,12 @@ fn all(order: &dyn Order, epoch: u64) -> Vec<u64> {
     order.rows(epoch, 0..order.places())
 }
 
-/// Some lengths without a pattern.
+/// Lengths without a pattern.
 fn lengths(rows: u64) -> Arc<[u32]> {
     (0..rows).map(|row| Rng::at(5, 0, row, 0).below(1000) as u32).collect()
 }
 
-/// Each row once; any access, the same rows; any order made alike, the same; places beyond the end, no panic.
+/// Each row once; the same rows for any access pattern and any equal order; no panic for places beyond the end.
 fn is_a_permutation(make: &dyn Fn(u64) -> Box<dyn Order>, rows: u64) -> Result<(), TestCaseError> {
     let order = make(17);
     prop_assert_eq!(order.places(), rows);
@@ -30,7 +30,7 @@ fn is_a_permutation(make: &dyn Fn(u64) -> Box<dyn Order>, rows: u64) -> Result<(
         sorted.sort_unstable();
         prop_assert!(sorted.into_iter().eq(0..rows), "not each row once in {}", order.describe());
         let fresh = make(17);
-        // Backwards with a stride, one place at a time: nothing may depend on what was asked before.
+        // Backwards with a stride, one place at a time: nothing may depend on earlier calls.
         for place in (0..rows).rev().step_by(7) {
             let got = fresh.rows(epoch, place..place + 1);
             prop_assert_eq!(got, &found[place as usize..=place as usize]);
@@ -77,7 +77,7 @@ proptest! {
         is_a_permutation(&make, rows)?;
     }
 
-    /// The rows of each window come from as many blocks as it has, and every block is in one window.
+    /// The rows of each window come from as many blocks as it has, and every block is in exactly one window.
     #[test]
     fn a_window_has_its_blocks(count in 1usize..40, rows in 1u64..20, window in 1u64..10) {
         let order = BlockShuffle::new(lie(&vec![rows; count]), 17, window, None).unwrap();
@@ -134,14 +134,14 @@ const PINNED_BLOCK: [u64; 10] = [9, 11, 10, 8, 6, 4, 5, 7, 0, 2];
 const PINNED_BUFFER: [u64; 10] = [0, 2, 5, 3, 7, 4, 6, 10, 1, 11];
 const PINNED_BY_LENGTH: [u64; 10] = [5, 0, 4, 1, 3, 2, 7, 11, 10, 8];
 
-/// A checkpoint deep in a large epoch is not walked to: the last of 10^8 places, in any epoch.
+/// Seeking to a checkpoint deep in a large epoch does not walk the epoch: the last of 10^8 places, in any epoch.
 #[test]
 fn seeks_at_once() {
     let order = BlockShuffle::new(lie(&[1000; 100_000]), 17, 16, None).unwrap();
     for epoch in [0, 1_000_000_007] {
         let last = order.rows(epoch, 99_999_984..100_000_000);
         assert_eq!(last.len(), 16);
-        // They come from the last window: at most 16 shards.
+        // They come from the last window of at most 16 shards.
         let shards: std::collections::BTreeSet<u64> = last.iter().map(|row| row / 1000).collect();
         assert!(shards.len() <= 16 && last.iter().all(|row| *row < 100_000_000), "{last:?}");
     }
@@ -152,7 +152,7 @@ fn a_short_group_stays_last() {
     let rows = 103;
     let order = ByLength::new(lie(&[rows]), lengths(rows), 40, 10, 17).unwrap();
     let found = all(&order, 0);
-    // The last window has 23 rows: two groups, and the three longest.
+    // The last window has 23 rows: two groups, and the three longest rows.
     let longest_before = found[80..100].iter().map(|row| lengths(rows)[*row as usize]).max();
     assert!(found[100..].iter().all(|row| Some(lengths(rows)[*row as usize]) >= longest_before));
 }

@@ -1,10 +1,10 @@
-//! The CPUs of a node, shared fairly among its ranks.
+//! Divides the CPUs of a node fairly among its ranks.
 
-/// How many of the `usable` CPUs a rank should keep busy, at least one.
+/// Returns how many of the `usable` CPUs a rank should use, at least one.
 ///
-/// `usable` is what affinity and cgroup leave to this process, `machine` what the machine has. A process that may use no
-/// more than its share of the machine has been bound to it by the launcher, and takes all of it. Otherwise the ranks of
-/// the node see the same CPUs: each takes an equal part, and the low ranks one of the rest each.
+/// `usable` is what affinity and cgroup leave to this process, `machine` what the machine has. If a process may use no
+/// more than its share of the machine, the launcher has bound it to that share, and it takes all of it. Otherwise the
+/// ranks of the node see the same CPUs: each takes an equal part, and the lowest ranks take one of the remainder each.
 pub fn share_of_cpus(usable: usize, machine: usize, local_rank: u64, local_size: u64) -> usize {
     let ranks = usize::try_from(local_size).unwrap_or(usize::MAX).max(1);
     if ranks == 1 || usable <= machine.max(usable).div_ceil(ranks) {
@@ -14,16 +14,16 @@ pub fn share_of_cpus(usable: usize, machine: usize, local_rank: u64, local_size:
     (usable / ranks + extra).max(1)
 }
 
-/// CPUs that are switched on in this machine, whoever may use them.
+/// Returns the number of online CPUs of this machine, whoever may use them.
 pub fn machine_cpus() -> usize {
     std::fs::read_to_string("/sys/devices/system/cpu/online")
         .ok()
         .and_then(|list| count(&list))
-        // No such file elsewhere, and some containers hide it.
+        // The file exists on Linux only, and some containers hide it.
         .unwrap_or_else(infeed_core::parallel::cpus)
 }
 
-/// How many numbers a list like `0-15,32-47` has.
+/// Returns how many numbers a list like `0-15,32-47` has.
 fn count(list: &str) -> Option<usize> {
     let mut all = 0_usize;
     for part in list.trim().split(',') {
@@ -54,7 +54,7 @@ mod tests {
     fn bound_ranks_take_what_they_were_given() {
         for ranks in 1..=16_u64 {
             for machine in [16, 96, 128] {
-                // `srun --cpus-per-task`, and `--cpu-bind=cores` of an uneven machine.
+                // `srun --cpus-per-task`, and `--cpu-bind=cores` on an uneven machine.
                 for given in [1, machine / ranks as usize, machine.div_ceil(ranks as usize)] {
                     for rank in [0, ranks - 1] {
                         assert_eq!(
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_part_of_the_machine_for_all_ranks_is_shared() {
-        // Half of a node of 128, four ranks, not bound one by one.
+        // Half of a 128-CPU node, four ranks, not bound individually.
         assert_eq!([0, 3].map(|rank| share_of_cpus(66, 128, rank, 4)), [17, 16]);
     }
 

@@ -1,4 +1,4 @@
-//! Asks every launcher and decides whom to believe.
+//! Reads the variables of every launcher and decides which to use.
 
 use super::{
     FoundWorld, Seen, World,
@@ -9,13 +9,13 @@ use super::{
 };
 use infeed_core::{Error, Result};
 
-/// The world that the environment of this process speaks of.
+/// Detects the world from the environment of this process.
 pub fn here() -> Result<FoundWorld> {
     detect(&|name| std::env::var(name).ok())
 }
 
-/// The world that an environment speaks of: that of the first launcher with a whole answer, or a process of its own.
-/// An answer that makes no sense, or half an answer that nobody completes, is an error.
+/// Detects the world from an environment: that of the first launcher with a complete answer, or a single process. An
+/// inconsistent answer, or an incomplete one that no other launcher completes, is an error.
 pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<FoundWorld> {
     let readings = read_all(env);
     let mut taken: Option<(usize, &Ranks)> = None;
@@ -50,10 +50,10 @@ pub fn detect(env: &dyn Fn(&str) -> Option<String>) -> Result<FoundWorld> {
 
 fn read_all(env: Lookup<'_>) -> Vec<Reading> {
     let (slurm, lightning) = (slurm::read(env), lightning::read(env));
-    // Lightning's processes have half of torchrun's variables: no need to show them twice.
+    // Lightning's processes have half of torchrun's variables; do not report them twice.
     let torchrun = if lightning.is_some() { None } else { TORCHRUN.read(env) };
-    // Lightning starts processes inside a task of srun, or takes the tasks themselves for its processes. In the second
-    // case the sizes are the same, and SLURM knows the ranks of all nodes.
+    // Lightning starts processes within an srun task, or uses the tasks themselves as its processes. In the second
+    // case the sizes are equal, and SLURM knows the ranks of all nodes.
     let last = match (slurm, lightning) {
         (Some(slurm), Some(lightning)) if slurm.size() == lightning.size() => [Some(slurm), Some(lightning)],
         (slurm, lightning) => [lightning, slurm],
@@ -80,7 +80,7 @@ fn wrong(launcher: &str, why: &str) -> Error {
     ))
 }
 
-/// Rank and size within the node, and the verdict on the launcher that was taken.
+/// Determines rank and size within the node, and the verdict on the launcher that was used.
 fn settle_local(readings: &[Reading], taken: &Ranks) -> ((u64, u64), String) {
     let stop = if taken.note.is_empty() { String::new() } else { format!("; {}", taken.note) };
     if let Some(local) = taken.local {
@@ -89,7 +89,7 @@ fn settle_local(readings: &[Reading], taken: &Ranks) -> ((u64, u64), String) {
     if taken.size == 1 {
         return ((0, 1), "taken".to_owned());
     }
-    // `export RANK=$SLURM_PROCID` is common: then SLURM knows the rest.
+    // `export RANK=$SLURM_PROCID` is common; SLURM then provides the rest.
     let lender = readings.iter().find_map(|reading| match &reading.says {
         Says::Ranks(ranks) if (ranks.rank, ranks.size) == (taken.rank, taken.size) => {
             Some((ranks.local?, reading.launcher))
@@ -102,7 +102,7 @@ fn settle_local(readings: &[Reading], taken: &Ranks) -> ((u64, u64), String) {
     }
 }
 
-/// The verdict on a launcher that was passed over.
+/// Returns the verdict on a launcher that was skipped.
 fn passed(reading: &Reading, by: &str, world: &World) -> String {
     match &reading.says {
         Says::Ranks(ranks) if (ranks.rank, ranks.size) == (world.rank, world.size) => {

@@ -1,8 +1,8 @@
-//! Launchers that say rank and size in plain variables: a table.
+//! Launchers that give rank and size in plain variables, as a table.
 
 use super::reading::{Lookup, Ranks, Reading, Says, Vars, local, pair};
 
-/// The names of a launcher's variables. Where there are several, the first that is set counts.
+/// The names of a launcher's variables. Of several alternatives, the first that is set counts.
 #[derive(Debug)]
 pub(super) struct Launcher {
     pub(super) name: &'static str,
@@ -10,22 +10,22 @@ pub(super) struct Launcher {
     size: &'static [&'static str],
     local_rank: &'static [&'static str],
     local_size: &'static [&'static str],
-    /// What half an answer means.
+    /// How to treat an incomplete answer.
     half: Half,
 }
 
-/// What it means when a launcher gives a rank without a size, or a size without a rank.
+/// How to treat a rank without a size, or a size without a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// Somebody forgot the other half.
+    /// An error.
     Wrong,
-    /// A rank alone is wrong. A size alone is common in job scripts, and the rank comes from another launcher.
+    /// A rank alone is an error. A size alone is common in job scripts, with the rank coming from another launcher.
     SizeMayStandAlone,
-    /// The launcher does not always say how many there are; another one may.
+    /// The launcher does not always give the size; another one may.
     RankMayStandAlone,
 }
 
-/// Rank and size said by the user.
+/// Rank and size set by the user.
 pub(super) const BY_HAND: Launcher = Launcher {
     name: "by hand",
     rank: &["INFEED_RANK"],
@@ -35,7 +35,7 @@ pub(super) const BY_HAND: Launcher = Launcher {
     half: Half::Wrong,
 };
 
-/// torchrun, and those that speak its language: accelerate, deepspeed (which says LOCAL_SIZE), Ray.
+/// torchrun and compatible launchers: accelerate, deepspeed (which sets LOCAL_SIZE), Ray.
 pub(super) const TORCHRUN: Launcher = Launcher {
     name: "torchrun",
     rank: &["RANK"],
@@ -45,7 +45,7 @@ pub(super) const TORCHRUN: Launcher = Launcher {
     half: Half::SizeMayStandAlone,
 };
 
-/// MPI and its relatives, in order of precedence. MPICH comes before PMIx and PALS because only it always has a size.
+/// MPI launchers, in order of precedence. MPICH comes before PMIx and PALS because only it always has a size.
 pub(super) const MPI: &[Launcher] = &[
     Launcher {
         name: "Open MPI",
@@ -59,7 +59,7 @@ pub(super) const MPI: &[Launcher] = &[
         name: "MPICH",
         rank: &["PMI_RANK"],
         size: &["PMI_SIZE"],
-        // The first is Hydra's and Intel's, the second Cray's.
+        // The first names are set by Hydra and Intel MPI, the second by Cray.
         local_rank: &["MPI_LOCALRANKID", "PMI_LOCAL_RANK"],
         local_size: &["MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"],
         half: Half::RankMayStandAlone,
@@ -70,7 +70,7 @@ pub(super) const MPI: &[Launcher] = &[
         size: &["PMIX_SIZE"],
         local_rank: &["PMIX_LOCAL_RANK"],
         local_size: &["PMIX_LOCAL_SIZE"],
-        // A PMIx client asks its server for the size; only some servers also put it into the environment.
+        // A PMIx client asks its server for the size; only some servers also set it in the environment.
         half: Half::RankMayStandAlone,
     },
     Launcher {
@@ -93,7 +93,7 @@ pub(super) const MPI: &[Launcher] = &[
 ];
 
 impl Launcher {
-    /// What this launcher says, where it left traces.
+    /// Reads this launcher's variables; `None` if they are not set.
     pub(super) fn read(&self, env: Lookup<'_>) -> Option<Reading> {
         let mut vars = Vars::new(env);
         let (rank, size) = (vars.first(self.rank), vars.first(self.size));
@@ -113,7 +113,7 @@ impl Launcher {
                     format!("{rank} says which rank this is, but {} does not say of how many", self.size[0]);
                 if self.half == Half::RankMayStandAlone { Says::Half(why) } else { Says::Wrong(why) }
             }
-            // One process of one has no need of a rank.
+            // A single process needs no rank.
             (None, Some(size)) if size.number() == Ok(1) && self.half != Half::Wrong => {
                 Says::Nothing(format!("{size} without {}", self.rank[0]))
             }

@@ -1,5 +1,5 @@
 //! Lightning's own launcher: it starts the other processes of a node as copies of the first, with `WORLD_SIZE`,
-//! `NODE_RANK` and `LOCAL_RANK`, and leaves the rank to be worked out.
+//! `NODE_RANK` and `LOCAL_RANK`. The rank must be derived from these.
 
 use super::reading::{Lookup, Ranks, Reading, Says, Var, Vars, pair};
 
@@ -17,7 +17,7 @@ pub(super) fn read(env: Lookup<'_>) -> Option<Reading> {
 
 fn rank(size: &Var, node: &Var, local: &Var) -> Result<Ranks, String> {
     if node.number()? > 0 {
-        // How many ranks the nodes before this one have is not said.
+        // The number of ranks on earlier nodes is unknown.
         return Err(format!("{node} {local} leave the rank open, and RANK is not set"));
     }
     // On the first node both ranks are the same.

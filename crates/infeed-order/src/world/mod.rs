@@ -1,7 +1,7 @@
-//! Which rank this process is, of how many: told by whoever launched it.
+//! Determines the rank of this process and the world size, as told by the launcher.
 //!
-//! Every launcher tells its processes who they are through the environment, each with variables of its own. They are
-//! asked in a fixed order, and the first that gives a whole answer is believed:
+//! Every launcher passes them through the environment, each in variables of its own. Launchers are tried in a fixed
+//! order, and the first with a complete answer wins:
 //!
 //! | launcher | variables |
 //! |---|---|
@@ -15,10 +15,10 @@
 //! | Lightning | `WORLD_SIZE`, `NODE_RANK`, `LOCAL_RANK`, without `RANK` |
 //! | SLURM | `SLURM_PROCID`, inside a step of `srun` only |
 //!
-//! Launchers run inside one another (`srun` starts one `torchrun` per node, `mpirun` starts its daemons with `srun`). The
-//! order goes from those that start the training processes themselves to those that start other launchers, so the
-//! innermost wins. A wrong answer here is wrong data (every rank reading everything, or some rows read by nobody), so a
-//! half answer is an error, never a guess.
+//! Launchers can be nested (`srun` starts one `torchrun` per node, `mpirun` starts its daemons with `srun`). The
+//! table goes from launchers that start the training processes themselves to launchers that start other launchers, so
+//! the innermost wins. A wrong answer means wrong data (every rank reading everything, or some rows read by nobody),
+//! so an incomplete answer is an error, never a guess.
 
 mod cpus;
 mod detect;
@@ -36,7 +36,7 @@ use infeed_core::{Error, Result};
 use serde::Serialize;
 use std::fmt;
 
-/// The place of this process among those that train together.
+/// The rank of this process among the processes that train together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct World {
     /// Rank among all, below `size`.
@@ -45,19 +45,19 @@ pub struct World {
     pub size: u64,
     /// Rank among those of this node, below `local_size`.
     pub local_rank: u64,
-    /// Number of ranks on this node; 1 where nobody says.
+    /// Number of ranks on this node; 1 if unknown.
     pub local_size: u64,
-    /// Who said so.
+    /// The launcher that provided it.
     pub from: String,
 }
 
 impl World {
-    /// A process of its own.
+    /// Returns the world of a single process.
     pub fn alone() -> World {
         World { rank: 0, size: 1, local_rank: 0, local_size: 1, from: "nobody".to_owned() }
     }
 
-    /// A world by hand, on a node of its own.
+    /// Creates a world by hand, with a single rank on the node.
     pub fn new(rank: u64, size: u64) -> Result<World> {
         if size == 0 {
             return Err(Error::argument("a world needs at least one rank, got a size of 0"));
@@ -79,14 +79,14 @@ impl fmt::Display for World {
     }
 }
 
-/// One launcher that left traces in the environment.
+/// A launcher whose variables were found in the environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Seen {
     /// Its name.
     pub launcher: String,
     /// Its variables, with their values.
     pub variables: Vec<(String, String)>,
-    /// Why it was taken or passed over.
+    /// Why it was used or skipped.
     pub verdict: String,
 }
 
@@ -100,12 +100,12 @@ impl fmt::Display for Seen {
     }
 }
 
-/// What the environment says. As text: the world, then a line for each launcher seen.
+/// What the environment contains. As text: the world, then one line per launcher found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FoundWorld {
     /// The world.
     pub world: World,
-    /// Every launcher that left traces, the one that was believed among them.
+    /// Every launcher found, including the one that was used.
     pub seen: Vec<Seen>,
 }
 

@@ -1,33 +1,33 @@
-//! What one launcher says, before anybody decides whether to believe it.
+//! The answer of one launcher, before deciding whether to use it.
 
-/// Looks a variable up.
+/// Looks up an environment variable.
 pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What one launcher's variables amount to.
+/// The meaning of a launcher's variables.
 #[derive(Debug)]
 pub(super) enum Says {
-    /// A whole answer.
+    /// A complete answer.
     Ranks(Ranks),
-    /// Nonsense: an error, unless a launcher before it gave a whole answer.
+    /// Invalid: an error, unless an earlier launcher gave a complete answer.
     Wrong(String),
-    /// Half an answer: an error, unless any other launcher gave a whole one.
+    /// Incomplete: an error, unless any other launcher gave a complete answer.
     Half(String),
-    /// Nothing about ranks, for this reason.
+    /// No answer, for this reason.
     Nothing(String),
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub(super) struct Ranks {
     pub(super) rank: u64,
     pub(super) size: u64,
-    /// Rank and size within the node, where both are known.
+    /// Rank and size within the node, if both are known.
     pub(super) local: Option<(u64, u64)>,
-    /// What else there is to know, or nothing.
+    /// A further remark; may be empty.
     pub(super) note: String,
 }
 
-/// One launcher and what it says.
+/// A launcher and its answer.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) launcher: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// How many ranks there are, where the launcher gives a whole answer or says at least this.
+    /// Returns the number of ranks, if the answer is complete or has at least that.
     pub(super) fn size(&self) -> Option<u64> {
         match &self.says {
             Says::Ranks(ranks) => Some(ranks.size),
@@ -49,7 +49,7 @@ impl Reading {
     }
 }
 
-/// The variables of one launcher: remembers those that are set.
+/// Reads the variables of one launcher and records those that are set.
 pub(super) struct Vars<'a> {
     env: Lookup<'a>,
     pub(super) found: Vec<(String, String)>,
@@ -67,7 +67,7 @@ impl<'a> Vars<'a> {
         Vars { env, found: vec![] }
     }
 
-    /// The first of these variables that is set to something.
+    /// Returns the first of these variables with a non-empty value.
     pub(super) fn first(&mut self, names: &[&'static str]) -> Option<Var> {
         let (name, value) = names.iter().find_map(|name| {
             let value = (self.env)(name)?.trim().to_owned();
@@ -79,7 +79,7 @@ impl<'a> Vars<'a> {
 }
 
 impl Var {
-    /// The value as a number, or what is wrong with it.
+    /// Parses the value as a number, or says what is wrong with it.
     pub(super) fn number(&self) -> Result<u64, String> {
         self.value.parse().map_err(|_| format!("{self} is not a whole number of at least 0"))
     }
@@ -91,7 +91,7 @@ impl std::fmt::Display for Var {
     }
 }
 
-/// Rank and size, checked against each other.
+/// Parses rank and size and checks them against each other.
 pub(super) fn pair(rank: &Var, size: &Var) -> Result<(u64, u64), String> {
     let (r, s) = (rank.number()?, size.number()?);
     if s == 0 {
@@ -103,7 +103,7 @@ pub(super) fn pair(rank: &Var, size: &Var) -> Result<(u64, u64), String> {
     Ok((r, s))
 }
 
-/// Rank and size within the node, and a note where they are not known.
+/// Parses rank and size within the node, with a note if they are unknown.
 pub(super) fn local(
     rank: Option<&Var>,
     size: Option<&Var>,

@@ -1,13 +1,13 @@
-//! SLURM, which means ranks only inside a step that `srun` started.
+//! SLURM, whose variables describe ranks only inside a step started by `srun`.
 //!
-//! A batch script and the shell of `salloc` are one process each, yet their environment speaks of all the tasks that
-//! the allocation has room for: `SLURM_NTASKS=8` there is an intention, and in a batch script `SLURM_PROCID=0` is set as
-//! well. What tells them apart is `SLURM_STEP_ID`: not set, or one of the numbers above [`LAST_STEP`] that SLURM keeps
+//! A batch script and the shell of `salloc` are one process each, yet their environment describes all tasks of the
+//! allocation: `SLURM_NTASKS=8` is the planned number there, and in a batch script `SLURM_PROCID=0` is set as well.
+//! They can be told apart by `SLURM_STEP_ID`: unset, or one of the numbers above [`LAST_STEP`] that SLURM reserves
 //! for batch scripts (`0xfffffffb`), interactive shells (`0xfffffffa`) and the like.
 
 use super::reading::{Lookup, Ranks, Reading, Says, Var, Vars, pair};
 
-/// The last step number that `srun` gives (`SLURM_MAX_NORMAL_STEP_ID` in `slurm.h`).
+/// The largest step number that `srun` assigns (`SLURM_MAX_NORMAL_STEP_ID` in `slurm.h`).
 const LAST_STEP: u64 = 0xffff_fff0;
 
 pub(super) fn read(env: Lookup<'_>) -> Option<Reading> {
@@ -18,7 +18,7 @@ pub(super) fn read(env: Lookup<'_>) -> Option<Reading> {
         return None;
     }
     let step = vars.first(&["SLURM_STEP_ID", "SLURM_STEPID"]);
-    // Negative where a program printed the reserved numbers as signed ones.
+    // Negative if a program printed the reserved numbers as signed ones.
     let in_step = step.as_ref().is_some_and(|step| step.number().is_ok_and(|n| n <= LAST_STEP));
     let says = match (rank, size) {
         (rank, _) if !in_step => outside(rank.as_ref(), step.as_ref()),
@@ -34,10 +34,10 @@ pub(super) fn read(env: Lookup<'_>) -> Option<Reading> {
     Some(Reading { launcher: "SLURM", variables: vars.found, says })
 }
 
-/// What a process that is not part of a step can say.
+/// The answer for a process that is not part of a step.
 fn outside(rank: Option<&Var>, step: Option<&Var>) -> Says {
     match (rank, step) {
-        // Batch scripts are number 0, so this was a step, and a part of its environment is gone.
+        // Batch scripts have number 0, so this was a step, and part of its environment is lost.
         (Some(rank), None) if rank.number() != Ok(0) => Says::Wrong(format!(
             "{rank} is a task of a step, but SLURM_STEP_ID is not set; a container or wrapper must pass all SLURM_* on"
         )),
@@ -50,7 +50,7 @@ fn outside(rank: Option<&Var>, step: Option<&Var>) -> Says {
     }
 }
 
-/// What a task of a step says.
+/// The answer for a task of a step.
 fn inside(rank: &Var, size: &Var, vars: &mut Vars<'_>) -> Result<Ranks, String> {
     let (r, s) = pair(rank, size)?;
     let local = vars.first(&["SLURM_LOCALID"]);
@@ -84,7 +84,7 @@ fn inside(rank: &Var, size: &Var, vars: &mut Vars<'_>) -> Result<Ranks, String> 
     Ok(ranks)
 }
 
-/// Runs of nodes with their tasks: `4(x2),3` is `[(4, 2), (3, 1)]`.
+/// Parses task counts of runs of nodes: `4(x2),3` is `[(4, 2), (3, 1)]`.
 fn tasks_per_node(text: &str) -> Option<Vec<(u64, u64)>> {
     text.split(',')
         .map(|part| match part.trim().split_once("(x") {
@@ -94,7 +94,7 @@ fn tasks_per_node(text: &str) -> Option<Vec<(u64, u64)>> {
         .collect()
 }
 
-/// The tasks of the node with this number.
+/// Returns the number of tasks of a node.
 fn counts_at(runs: &[(u64, u64)], mut node: u64) -> Option<u64> {
     for (tasks, nodes) in runs {
         match node.checked_sub(*nodes) {

@@ -1,4 +1,4 @@
-//! Environments as launchers make them, written after their documentation and after outputs of `env` found in the wild.
+//! Environments as set by launchers, based on their documentation and on real outputs of `env`.
 
 use super::*;
 use infeed_core::Result;
@@ -44,7 +44,7 @@ const MVAPICH2: &str = "MV2_COMM_WORLD_RANK=2 MV2_COMM_WORLD_SIZE=4 MV2_COMM_WOR
 const PALS: &str = "PALS_RANKID=7 PALS_NODEID=1 PALS_LOCAL_RANKID=3 PALS_LOCAL_SIZE=4 PALS_DEPTH=8 PALS_APID=a1 \
     PMI_RANK=7 PMI_SIZE=8 PMI_LOCAL_RANK=3 PMI_LOCAL_SIZE=4";
 
-/// `sbatch --nodes=3 --ntasks=11`, without the line that makes it a step.
+/// `sbatch --nodes=3 --ntasks=11`, without the variables of a step.
 const JOB: &str = "SLURM_JOB_ID=200505 SLURM_JOBID=200505 SLURM_JOB_NUM_NODES=3 SLURM_NNODES=3 SLURM_NTASKS=11 \
     SLURM_NPROCS=11 SLURM_TASKS_PER_NODE=4(x2),3 SLURM_JOB_CPUS_PER_NODE=32(x3) SLURM_CPUS_ON_NODE=32";
 
@@ -82,7 +82,7 @@ fn slurm_in_a_step() {
     assert_eq!(task("SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0"), "0/11 0/4 SLURM");
     assert_eq!(task("SLURM_PROCID=7 SLURM_LOCALID=3 SLURM_NODEID=1"), "7/11 3/4 SLURM");
     assert_eq!(task("SLURM_PROCID=10 SLURM_LOCALID=2 SLURM_NODEID=2"), "10/11 2/3 SLURM");
-    // A small step in a large job: what the step says counts.
+    // A small step in a large job: the step's variables count.
     let small = format!(
         "{JOB} SLURM_STEP_ID=4 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_TASKS_PER_NODE=1(x2) SLURM_PROCID=1 SLURM_LOCALID=0 \
          SLURM_NODEID=1"
@@ -94,7 +94,7 @@ fn slurm_in_a_step() {
     assert_eq!(short(shell), "0/1 0/1 SLURM");
     let wide = find(&format!("{JOB} {STEP} SLURM_PROCID=0 SLURM_PTY_PORT=39900")).unwrap().to_string();
     assert!(wide.contains("--pty") && wide.contains("INFEED_WORLD_SIZE=1"), "{wide}");
-    // PMIx gives the rank only; SLURM knows the rest.
+    // PMIx gives the rank only; SLURM provides the rest.
     assert_eq!(
         task("SLURM_PROCID=7 SLURM_LOCALID=3 SLURM_NODEID=1 PMIX_RANK=7 SLURM_MPI_TYPE=pmix"),
         "7/11 3/4 SLURM"
@@ -117,7 +117,7 @@ fn slurm_outside_a_step_is_one_process() {
         assert_eq!(found.world, World::alone(), "{what}");
         assert!(found.seen[0].verdict.contains("one process"), "{what}: {found}");
     }
-    // Number 3 can only come from a step: silence would make every rank but the first stop or differ.
+    // Number 3 can only come from a step: ignoring it would make every rank act as the only process.
     let lost = error(&format!("{JOB} SLURM_PROCID=3"));
     assert!(lost.contains("SLURM_PROCID=3") && lost.contains("SLURM_STEP_ID"), "{lost}");
 }
@@ -143,7 +143,7 @@ fn the_inner_launcher_wins() {
     assert!(
         found.contains("MPICH: PMI_RANK=5 PMI_SIZE=8: passed over: Open MPI comes first, and they agree")
     );
-    // Nonsense further down does no harm.
+    // Invalid variables of a later launcher do no harm.
     assert_eq!(short(&format!("{TORCHRUN} PMI_RANK=x PMI_SIZE=2")), "3/4 1/2 torchrun");
 }
 
@@ -153,11 +153,11 @@ fn local_ranks_are_borrowed_from_who_agrees() {
     let found = find(&format!("{slurm} RANK=7 WORLD_SIZE=11 MASTER_ADDR=node1")).unwrap();
     assert_eq!((found.world.local_rank, found.world.local_size), (3, 4));
     assert!(found.seen[0].verdict.contains("that of SLURM"), "{found}");
-    // One that disagrees lends nothing, and that is said.
+    // One that disagrees is not used for the local rank, and the verdict says so.
     let found = find(&format!("{slurm} RANK=6 WORLD_SIZE=11")).unwrap();
     assert_eq!((found.world.local_rank, found.world.local_size), (0, 1));
     assert!(found.seen[0].verdict.contains("LOCAL_RANK is not set: assumed"), "{found}");
-    // A size alone, as in many job scripts, is no answer and no error while somebody knows more.
+    // A size alone, as in many job scripts, is neither an answer nor an error if another launcher has more.
     assert_eq!(short(&format!("{slurm} WORLD_SIZE=11")), "7/11 3/4 SLURM");
 }
 
@@ -189,7 +189,7 @@ fn errors_name_the_variables_and_the_cure() {
         ("RANK=99999999999999999999 WORLD_SIZE=4", "RANK=99999999999999999999"),
         ("INFEED_RANK=1", "INFEED_RANK=1"),
         ("INFEED_WORLD_SIZE=1", "INFEED_WORLD_SIZE=1"),
-        // Even when somebody else knows: it was meant to count.
+        // Even if another launcher has an answer: it was set on purpose.
         ("INFEED_RANK=1 RANK=0 WORLD_SIZE=2", "INFEED_RANK=1"),
         ("OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE"),
         ("PMIX_RANK=3 PMIX_NAMESPACE=x", "PMIX_RANK=3 PMIX_SIZE"),
@@ -218,7 +218,7 @@ fn empty_and_spaced_values() {
         _ => None,
     };
     assert_eq!(detect(&spaced).unwrap().world.rank, 1);
-    // One process of one needs no rank.
+    // A single process needs no rank.
     assert_eq!(short("WORLD_SIZE=1"), "0/1 0/1 nobody");
 }
 

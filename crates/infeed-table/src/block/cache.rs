@@ -1,11 +1,10 @@
-//! Decoded blocks: each is made once while somebody needs it.
+//! The cache of decoded blocks: each block is decoded once while it is needed.
 //!
-//! Most of the memory is only for blocks that are decoded a second time. Fresh pages must be cleared by the system, which costs
-//! as much as decoding or more, so an epoch that is the only one goes through a small part of the memory again and again.
-//! Blocks that come back in a later epoch are kept for good. Where all blocks fit, all of them are: from the third epoch on
-//! nothing is decoded. Otherwise as many as there is room for: at once where decoding is slow, else every fourth, so that no
-//! epoch pays for all of the memory. Where the small part turns out to be too small for the rows that
-//! are mixed at a time, it grows.
+//! Most of the memory is reserved for blocks that are decoded a second time. The system must clear fresh pages, which
+//! costs as much as decoding or more, so a single epoch reuses a small part of the memory. Blocks that come back in a
+//! later epoch are kept permanently. If all blocks fit, all are kept, and from the third epoch on nothing is decoded.
+//! Otherwise as many as fit are kept: at once if decoding is slow, else every fourth, so that no single epoch pays for
+//! all of the memory. If the small part turns out to be too small for the rows that are mixed at a time, it grows.
 
 use crate::block::{Decoded, memory::Spares};
 use infeed_core::{Error, Hold, Result, WaitHeld};
@@ -21,54 +20,54 @@ use std::{
 /// Block and set of fields.
 pub(crate) type Key = (usize, u32);
 
-/// Memory for blocks unless it is said otherwise.
+/// Default memory for blocks.
 pub(crate) const MEMORY: u64 = 1 << 30;
 
-/// From so many nanoseconds per byte on decoding is slow. Plain numbers take less than one, and clearing fresh pages for them
-/// up to two more.
+/// From this many nanoseconds per byte on, decoding counts as slow. Plain numbers take less than one, and clearing
+/// fresh pages for them up to two more.
 const SLOW: u128 = 6;
 
-/// Of blocks that are decoded quickly one in so many is kept when it comes back.
+/// Of quickly decoded blocks that come back, one in this many is kept.
 const ONE_IN: u32 = 4;
 
-/// So many blocks that come back right after they went are a sign of too little room, and not of an epoch that begins with
-/// what the last one ended with.
+/// This many blocks that come back right after eviction mean too little room, as opposed to an epoch that begins with
+/// the blocks the last one ended with.
 const EARLY: u32 = 4;
 
-/// The part of it for blocks that were decoded once: some million rows of usual tables.
+/// The part of the memory for blocks that were decoded once: some million rows of typical tables.
 const PASSING: u64 = 256 << 20;
 
 #[derive(Debug)]
 enum Slot {
-    /// A thread is at it.
+    /// A thread is decoding it.
     Busy,
     Ready {
         block: Arc<Decoded>,
         used: u64,
-        /// Whether it stays while there is room, having come back once.
+        /// Whether it stays while there is room, because it came back once.
         kept: bool,
     },
-    /// Cannot be decoded, whoever tries.
+    /// Cannot be decoded; retrying does not help.
     Bad(Error),
 }
 
 #[derive(Debug)]
 struct State {
     slots: HashMap<Key, Slot>,
-    /// Ready blocks by when they were used.
+    /// Ready blocks by last use.
     by_use: BTreeMap<u64, Key>,
-    /// Of all ready blocks, and of those among them that are kept.
+    /// Bytes of all ready blocks, and of those that are kept.
     bytes: u64,
     kept: u64,
-    /// Room for those that are not.
+    /// Room for blocks that are not kept.
     passing: u64,
-    /// Blocks that came back right after they went.
+    /// Number of blocks that came back right after eviction.
     early: u32,
-    /// Blocks that came back and could have been kept.
+    /// Number of blocks that came back and could have been kept.
     back: u32,
-    /// Blocks that were let go, with what `decoded` was then.
+    /// Evicted blocks, with the value of `decoded` at eviction.
     gone: HashMap<Key, u64>,
-    /// Bytes of all blocks that were ever decoded, and of different ones among them.
+    /// Bytes of all blocks ever decoded, and of the distinct ones among them.
     decoded: u64,
     different: u64,
     clock: u64,
@@ -91,18 +90,18 @@ impl State {
         }
     }
 
-    /// Whether a block that was just decoded is to stay.
+    /// Returns whether a block that was just decoded is to be kept.
     fn keeps(&mut self, key: Key, bytes: u64, memory: u64, slow: bool) -> bool {
         let Some(then) = self.gone.remove(&key) else {
             self.different += bytes;
             return false;
         };
-        // All that was ever seen fits: the next epochs decode nothing.
+        // Everything seen so far fits: later epochs decode nothing.
         if self.different <= memory {
             return true;
         }
         if self.decoded - then <= (self.passing / 8).max(4 * bytes) {
-            // It was still needed when it went.
+            // It was still needed when it was evicted.
             self.early += 1;
             if self.early.is_multiple_of(EARLY) {
                 self.passing = (2 * self.passing).min(memory);
@@ -122,9 +121,9 @@ pub(crate) struct Cache {
     state: Mutex<State>,
     changed: Condvar,
     memory: AtomicU64,
-    /// Memory of blocks that went.
+    /// Buffers of evicted blocks.
     pub(crate) spares: Spares,
-    /// How many blocks were decoded.
+    /// Number of blocks decoded.
     pub(crate) decoded: AtomicU64,
 }
 
@@ -150,8 +149,8 @@ impl Cache {
         self.lock().passing = bytes;
     }
 
-    /// These blocks, each decoded once whoever else wants it. Blocks that nobody is at come first: threads that want the
-    /// same blocks share the work instead of waiting for each other.
+    /// Returns these blocks, each decoded once however many threads want it. Blocks that no other thread is decoding
+    /// come first, so threads that want the same blocks share the work instead of waiting for each other.
     pub(crate) fn get(
         &self,
         keys: &[Key],
@@ -180,7 +179,7 @@ impl Cache {
             if let Some(key) = free {
                 state.slots.insert(key, Slot::Busy);
                 drop(state);
-                // Should decoding panic, others must not wait for ever.
+                // If decoding panics, other threads must not wait forever.
                 let guard = Unfinished { cache: self, key };
                 let start = Instant::now();
                 let made = make(key);
@@ -215,7 +214,7 @@ impl Cache {
             }
             Err(error) => {
                 match &error {
-                    // What the operating system refused may work the next time.
+                    // I/O errors may be transient.
                     Error::Io { .. } | Error::NotFound { .. } => state.slots.remove(&key),
                     _ => state.slots.insert(key, Slot::Bad(error.clone())),
                 };
@@ -224,7 +223,7 @@ impl Cache {
         }
     }
 
-    /// Lets go of blocks until the rest fits. Those in use stay: their memory would not come back.
+    /// Evicts blocks until the rest fits. Blocks in use stay, because evicting them would not free memory.
     fn trim(&self, state: &mut State) {
         let memory = self.memory.load(Ordering::Relaxed);
         let (mut bytes, mut all_kept) = (state.bytes, state.kept);
@@ -260,7 +259,7 @@ impl Cache {
     }
 }
 
-/// Clears a slot whose thread did not come back.
+/// Clears the slot if its thread panicked.
 struct Unfinished<'a> {
     cache: &'a Cache,
     key: Key,

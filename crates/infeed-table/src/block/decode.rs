@@ -1,4 +1,4 @@
-//! A block of a shard, read and turned into rows.
+//! Reads a block of a shard and converts it to rows.
 
 use crate::{
     block::{
@@ -21,17 +21,17 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use infeed_core::{Dtype, Error, Result};
 
-/// Where a shard has its columns, and which of its rows count.
+/// A block of a shard: where its columns are, and which of its rows are kept.
 pub(crate) struct BlockRef<'a> {
     pub(crate) shard: &'a dyn Blocks,
     pub(crate) block: usize,
     pub(crate) places: &'a [ColumnPlace],
-    /// Rows of the block that are kept, ascending; all of them without a list.
+    /// Rows of the block that are kept, ascending; `None` for all.
     pub(crate) kept: Option<&'a [u32]>,
 }
 
 impl BlockRef<'_> {
-    /// These fields of the table, as Arrow columns of the rows that count. All of them must make sense.
+    /// Reads these fields of the table as Arrow columns of the kept rows. Fails if any row is invalid.
     pub(crate) fn columns(&self, fields: &[usize]) -> Result<Vec<ArrayRef>> {
         let (arrays, bad) = self.sound_columns(fields)?;
         match bad.into_iter().next() {
@@ -40,7 +40,7 @@ impl BlockRef<'_> {
         }
     }
 
-    /// The same, with the rows that make no sense.
+    /// Like [`Self::columns`], but returns the invalid rows instead of failing.
     pub(crate) fn sound_columns(&self, fields: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
         let mut roots: Vec<usize> = fields.iter().map(|field| self.places[*field].root).collect();
         roots.sort_unstable();
@@ -70,25 +70,25 @@ impl BlockRef<'_> {
     }
 }
 
-/// The column at the end of a way through structs, null where a struct is.
+/// Returns the column at the end of a path through structs, null where a struct is null.
 fn inside(array: &ArrayRef, path: &[usize]) -> Result<ArrayRef> {
     let Some((first, rest)) = path.split_first() else { return Ok(array.clone()) };
     let parent = array
         .as_struct_opt()
-        .ok_or_else(|| Error::sample("a column is no struct in this block, as the schema says"))?;
+        .ok_or_else(|| Error::sample("a column is not a struct in this block, as the schema says it is"))?;
     let child = parent.column(*first);
     let child = match parent.nulls().filter(|nulls| nulls.null_count() > 0) {
         None => child.clone(),
         Some(nulls) => {
             let nulls = NullBuffer::union(Some(nulls), child.logical_nulls().as_ref());
             let data = child.to_data().into_builder().nulls(nulls).build();
-            make_array(data.map_err(|e| Error::sample(format!("a struct makes no sense: {e}")))?)
+            make_array(data.map_err(|e| Error::sample(format!("a struct is invalid: {e}")))?)
         }
     };
     inside(&child, rest)
 }
 
-/// Dictionaries and runs as the values that they stand for.
+/// Expands dictionaries and run-end encoding into plain values.
 pub(crate) fn unpacked(array: ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(_, values) => {
@@ -103,7 +103,7 @@ pub(crate) fn unpacked(array: ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// Reads a block and turns it into rows.
+/// Reads a block and converts it to rows.
 pub(crate) fn decode(
     part: &BlockRef<'_>,
     fields: &[Field],
@@ -131,7 +131,7 @@ pub(crate) fn decode(
     Ok(Decoded { bad, ..made })
 }
 
-/// Puts the columns into rows.
+/// Converts columns to rows.
 fn rows(
     part: &BlockRef<'_>,
     fields: &[Field],
@@ -204,7 +204,7 @@ fn rows(
     Ok(Decoded { stride, memory, cells, bad: vec![], bytes: (size + loose) as u64 })
 }
 
-/// Checks that a column is what the field says.
+/// Checks that a column has the type of its field.
 fn checked(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
     if plain(array.data_type()) != field.plain {
         return Err(Error::sample(format!(
@@ -217,10 +217,10 @@ fn checked(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
     Ok(array)
 }
 
-/// Rows that are null as a whole, with what is wrong.
+/// Faults of whole rows that are null.
 type RowFaults = Vec<(u32, u32, Fault)>;
 
-/// Numbers of a column: one a row, or `count` of them in fixed-size lists.
+/// Converts a column to numbers: one per row, or `count` per row from fixed-size lists.
 fn numbers(
     column: &ArrayRef,
     dtype: Dtype,
@@ -235,7 +235,7 @@ fn numbers(
     let mut flat = column.clone();
     while let Some(list) = flat.clone().as_fixed_size_list_opt() {
         let per_row = list.len().checked_div(column.len()).unwrap_or(1).max(1);
-        // A list that is not there has no numbers, whatever stands in its place.
+        // A null list has no numbers, whatever its slot contains.
         let missing = (0..list.len()).filter(|at| list.is_null(*at));
         faults.extend(missing.map(|at| ((at / per_row) as u32, 0, Fault::Null)));
         let len = list.value_length() as usize * list.len();

@@ -1,9 +1,9 @@
-//! Rows of decoded blocks into batches.
+//! Copies rows of decoded blocks into batches.
 //!
-//! The rows of a shuffled batch lie anywhere in blocks that are far larger than a cache, so each row is a miss or two. With a
-//! field per column a row goes to many arrays, and fetching it anew for each of them costs three times as much as fetching it
-//! once. So rows are taken some at a time: copied whole into a tile that stays in the first cache, and from there field by
-//! field to their arrays.
+//! The rows of a shuffled batch are scattered over blocks far larger than a cache, so each row costs a cache miss or
+//! two. With one field per column, a row goes to many arrays, and fetching it again for each of them costs three
+//! times as much as fetching it once. So rows are processed in tiles: a few rows are copied whole into a tile that
+//! stays in the L1 cache, and from there field by field to their arrays.
 
 use crate::{
     block::{Cells, Decoded, FieldSet, fault},
@@ -12,13 +12,13 @@ use crate::{
 use infeed_core::{Error, Result};
 use std::{ops::Range, sync::Arc};
 
-/// Bytes of a tile: half of the smallest first cache there is, so that what is written has room beside it.
+/// Bytes per tile: half of the smallest L1 cache, so that the output fits beside it.
 const TILE: usize = 16 << 10;
 
-/// Cells of at least this many bytes go to their array without the detour: copying them is what costs, not finding them.
+/// Cells of at least this many bytes are copied directly: the copy dominates the cost, not the lookup.
 const WIDE: usize = 64;
 
-/// Where the cells of a field lie in a row, and how many bytes each has.
+/// The offset of a field's cells in a row, and their size in bytes.
 #[derive(Debug, Clone, Copy)]
 struct CellPlace {
     offset: usize,
@@ -47,12 +47,13 @@ impl TableSource {
             cells.push(cell);
         }
         let rows = BlockRows { blocks: decoded.iter().map(|b| &*b.memory).collect(), stride: first.stride };
-        // The part of a row that has all narrow cells, and how much of it they are.
+        // The part of a row that contains all narrow cells, and how many of its bytes they take.
         let narrow = || cells.iter().filter(|cell| (1..WIDE).contains(&cell.width));
         let from = narrow().map(|cell| cell.offset).min().unwrap_or(0);
         let to = narrow().map(|cell| cell.offset + cell.width).max().unwrap_or(0);
         let bytes: usize = narrow().map(|cell| cell.width).sum();
-        // One array alone is filled as fast without a tile, and cells with much between them would copy all of that.
+        // A single array is filled as fast without a tile, and with large gaps between cells the tile
+        // would copy the gaps too.
         let tiled = narrow().count() > 1 && to - from <= 4 * bytes;
         for (cell, out) in cells.iter().zip(out.iter_mut()) {
             if cell.width >= WIDE || (cell.width > 0 && !tiled) {
@@ -65,7 +66,7 @@ impl TableSource {
         Ok(())
     }
 
-    /// Where a field lies in the rows of all blocks. An error when a row that is wanted has no number there.
+    /// Returns where a field is in the rows of all blocks. Fails if a requested row has no number there.
     fn cell(
         &self,
         decoded: &[Arc<Decoded>],
@@ -78,13 +79,13 @@ impl TableSource {
         let mut faulty = false;
         for block in decoded {
             let Cells::Packed { offset, width, faults } = &block.cells[at] else {
-                return Err(Error::Internal { what: format!("field `{name}` does not lie in rows") });
+                return Err(Error::Internal { what: format!("field `{name}` is not stored in rows") });
             };
             faulty |= !faults.is_empty();
             let own = found.get_or_insert(CellPlace { offset: *offset, width: *width });
             if (own.offset, own.width) != (*offset, *width) {
                 return Err(Error::Internal {
-                    what: format!("field `{name}` lies elsewhere in some blocks"),
+                    what: format!("field `{name}` has another offset in some blocks"),
                 });
             }
         }
@@ -106,7 +107,7 @@ impl TableSource {
 /// The rows of some blocks.
 struct BlockRows<'a> {
     blocks: Vec<&'a [u8]>,
-    /// Bytes of a row: the same in all blocks of a set of fields.
+    /// Bytes per row: the same in all blocks of a set of fields.
     stride: usize,
 }
 
@@ -116,7 +117,7 @@ impl BlockRows<'_> {
         &self.blocks[slot as usize][row as usize * self.stride..][..self.stride]
     }
 
-    /// One field, row by row.
+    /// Copies one field, row by row.
     fn straight(&self, places: &[(u32, u32)], CellPlace { offset, width }: CellPlace, out: &mut [u8]) {
         match width {
             4 => self.straight_of::<4>(places, offset, out),
@@ -129,14 +130,14 @@ impl BlockRows<'_> {
         }
     }
 
-    /// Cells of one number: the compiler turns the copy into a load and a store.
+    /// For cells of one number: the compiler turns the copy into a load and a store.
     fn straight_of<const N: usize>(&self, places: &[(u32, u32)], offset: usize, out: &mut [u8]) {
         for (place, cell) in places.iter().zip(out.chunks_exact_mut(N)) {
             cell.copy_from_slice(&self.row(*place)[offset..][..N]);
         }
     }
 
-    /// All narrow fields, by tiles of the part of each row that has them.
+    /// Copies all narrow fields, through tiles of the part of each row that contains them.
     fn tiled(&self, places: &[(u32, u32)], part: Range<usize>, cells: &[CellPlace], out: &mut [&mut [u8]]) {
         let stride = part.len();
         let most = (TILE / stride).clamp(16, 256);
@@ -169,7 +170,7 @@ impl BlockRows<'_> {
     }
 }
 
-/// The cells of one field out of a tile.
+/// Copies the cells of one field out of a tile.
 fn spread<const N: usize>(rows: &[u8], stride: usize, offset: usize, out: &mut [u8]) {
     for (row, cell) in rows.chunks_exact(stride).zip(out.chunks_exact_mut(N)) {
         cell.copy_from_slice(&row[offset..][..N]);

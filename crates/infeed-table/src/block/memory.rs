@@ -1,29 +1,29 @@
-//! Rows as they lie in batches: the cells of a row beside each other.
+//! Row-major layout of blocks: the cells of a row are adjacent, as in batches.
 
 use infeed_core::Hold;
 use std::sync::Mutex;
 
-/// From here on memory is kept for the next block; smaller pieces are quick to get anyway.
+/// Buffers from this size on are kept for the next block; smaller ones are cheap to allocate.
 const LARGE: usize = 1 << 21;
 
-/// Rows that are put together at a time: their cells stay in the first cache while one column after the other is written.
+/// Rows packed at a time: their cells stay in the L1 cache while one column after the other is written.
 const TILE: usize = 256;
 
-/// Memory of blocks that were let go. Taking it again costs nothing, while the system must clear every page of a new one.
+/// Buffers of evicted blocks. Reusing one is free, while the system must clear every page of a new one.
 #[derive(Debug, Default)]
 pub(crate) struct Spares {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
-/// Blocks whose memory is kept.
+/// Number of buffers that are kept.
 const SPARES: usize = 8;
 
 impl Spares {
-    /// So many bytes, of any value.
+    /// Returns a buffer of `len` bytes with unspecified contents.
     pub(crate) fn take(&self, len: usize) -> Vec<u8> {
         if len >= LARGE {
             let mut free = self.free.hold();
-            // Not one that is much too large: it would count for less than it is.
+            // Not one that is much too large: the cache would underestimate its size.
             let fits = |memory: &Vec<u8>| (len..=len + len / 4).contains(&memory.capacity());
             if let Some(at) = free.iter().position(fits) {
                 let mut memory = free.swap_remove(at);
@@ -35,7 +35,7 @@ impl Spares {
         vec![0; len]
     }
 
-    /// Keeps memory for the next block.
+    /// Keeps a buffer for the next block.
     pub(crate) fn give(&self, memory: Vec<u8>) {
         if memory.len() < LARGE {
             return;
@@ -48,18 +48,18 @@ impl Spares {
     }
 }
 
-/// One column on its way into rows.
+/// One column to be packed into rows.
 #[derive(Debug)]
 pub(crate) struct Strip<'a> {
     /// Where its cells begin in a row.
     pub(crate) offset: usize,
-    /// Bytes of a cell.
+    /// Bytes per cell.
     pub(crate) width: usize,
     /// All cells.
     pub(crate) data: &'a [u8],
 }
 
-/// Writes columns into rows of `stride` bytes.
+/// Packs columns into rows of `stride` bytes.
 pub(crate) fn pack(strips: &[Strip<'_>], stride: usize, out: &mut [u8]) {
     if stride == 0 {
         return;

@@ -1,7 +1,7 @@
-//! Decoded blocks: rows for fields of a fixed shape, Arrow columns for the others.
+//! Decoded blocks: packed rows for fields of a fixed shape, Arrow columns for the others.
 //!
-//! `decode` makes one of a block of a shard, in the memory of `memory` and with columns of `recycle`; `cache` keeps it;
-//! `gather` puts its rows into batches.
+//! `decode` decodes a block of a shard, into buffers from `memory` and with columns from `recycle`. `cache` keeps it.
+//! `gather` copies its rows into batches.
 
 pub(crate) mod cache;
 pub(crate) mod decode;
@@ -17,21 +17,21 @@ use arrow_array::ArrayRef;
 use infeed_core::{Dtype, Error, Result};
 use std::sync::Arc;
 
-/// What a field of the source is made of.
+/// The origin of a field of the source.
 #[derive(Debug)]
 pub(crate) enum MadeOf {
     /// One column.
     Column {
-        /// Its number among the fields of the table.
+        /// Its index among the fields of the table.
         field: usize,
-        /// For nulls.
+        /// The fill value for nulls.
         fill: Option<Filling>,
     },
     /// Many columns, each with its operations.
     Matrix { dtype: Dtype, columns: Vec<(usize, Vec<Op>)> },
 }
 
-/// The fields that are asked for together, and how they lie in memory.
+/// The fields that are requested together, and their layout in memory.
 #[derive(Debug)]
 pub(crate) struct FieldSet {
     pub(crate) names: Vec<Arc<str>>,
@@ -46,9 +46,9 @@ pub(crate) struct Decoded {
     pub(crate) memory: Vec<u8>,
     /// One per field of the set.
     pub(crate) cells: Vec<Cells>,
-    /// Rows that make no sense, ascending.
+    /// Invalid rows, ascending.
     pub(crate) bad: Vec<BadRow>,
-    /// How much memory it takes.
+    /// Its size in memory.
     pub(crate) bytes: u64,
 }
 
@@ -58,14 +58,14 @@ pub(crate) enum Cells {
     Packed {
         offset: usize,
         width: usize,
-        /// Rows without a number, ascending, with the column of the field that is to blame.
+        /// Rows without a number, ascending, with the offending column of the field.
         faults: Vec<(u32, u32, Fault)>,
     },
     Loose(ArrayRef),
 }
 
 impl Decoded {
-    /// An error when the row makes no sense.
+    /// Fails if the row is invalid.
     #[inline]
     pub(crate) fn sound(&self, row: usize) -> Result<()> {
         if self.bad.is_empty() {
@@ -84,7 +84,7 @@ impl Decoded {
     }
 }
 
-/// Finds what is wrong with a row.
+/// Returns what is wrong with a row, if anything.
 pub(crate) fn fault(faults: &[(u32, u32, Fault)], row: usize) -> Option<(u32, Fault)> {
     let at = faults.binary_search_by_key(&(row as u32), |fault| fault.0).ok()?;
     Some((faults[at].1, faults[at].2))

@@ -1,13 +1,13 @@
-//! Memory of columns that is used again: a column lives only until its block is put into rows, and memory that the allocator
-//! gives back and takes anew each time costs more than decoding.
+//! Reuses column buffers: a column is needed only until its block is packed into rows, and returning its memory to
+//! the allocator and getting it back each time costs more than decoding.
 
 use arrow_buffer::Buffer;
 use std::cell::RefCell;
 
-/// What a thread keeps at most, in bytes.
+/// The most bytes a thread keeps.
 const MOST: usize = 64 << 20;
 
-/// Smaller pieces are quick to get anyway.
+/// Smaller buffers are cheap to allocate.
 const LEAST: usize = 1 << 16;
 
 #[derive(Default)]
@@ -21,9 +21,9 @@ thread_local! {
     static SPARE: RefCell<Spare> = RefCell::default();
 }
 
-/// Elements whose vectors are kept.
+/// Element types whose vectors are reused.
 pub(crate) trait Recycled: Sized {
-    /// An empty vector, with room for about so many elements where one is left.
+    /// Returns an empty vector, with room for about `count` elements if a spare one fits.
     fn take(count: usize) -> Vec<Self>;
 }
 
@@ -51,7 +51,7 @@ fn pick<T>(from: &mut Vec<Vec<T>>, bytes: &mut usize, count: usize) -> Vec<T> {
     }
 }
 
-/// Keeps the memory of a buffer, if nobody else has it.
+/// Keeps the memory of a buffer that is not shared.
 pub(crate) fn give(buffer: Buffer) {
     let len = buffer.len();
     SPARE.with_borrow_mut(|spare| {

@@ -1,4 +1,4 @@
-//! Shards that must have the same columns.
+//! Matches the columns of all shards.
 
 use crate::{
     field::{ColumnPlace, Field, fields},
@@ -7,7 +7,7 @@ use crate::{
 use infeed_core::{Error, Result, registry};
 use std::{collections::HashMap, sync::Arc};
 
-/// The fields of a table, and where each of them lies in each shard.
+/// The fields of a table, and where each of them is in each shard.
 #[derive(Debug)]
 pub(crate) struct Columns {
     pub(crate) fields: Vec<Field>,
@@ -15,7 +15,7 @@ pub(crate) struct Columns {
     pub(crate) places: Vec<Arc<[ColumnPlace]>>,
 }
 
-/// What all shards have in common: the columns that are `needed`, or all of them when `all` is set.
+/// Finds the columns that all shards share: those that are `needed`, or all of them if `all` is set.
 pub(crate) fn common(shards: &[Arc<dyn Blocks>], needed: &[String], all: bool) -> Result<Columns> {
     let Some(first) = shards.first() else { return Err(Error::argument("there is no file to read")) };
     let (mut there, odd) = fields(first.schema());
@@ -55,7 +55,7 @@ pub(crate) fn common(shards: &[Arc<dyn Blocks>], needed: &[String], all: bool) -
     Ok(Columns { fields: there, places })
 }
 
-/// Where a shard has the fields of the first one.
+/// Returns where a shard has the fields of the first one.
 fn one(wanted: &[Field], first: &dyn Blocks, shard: &dyn Blocks, all: bool) -> Result<Arc<[ColumnPlace]>> {
     let (there, odd) = fields(shard.schema());
     let by_name: HashMap<&str, &Field> = there.iter().map(|field| (&*field.name, field)).collect();

@@ -1,4 +1,5 @@
-//! Cells of nested columns as JSON: lists, structs, maps. Binary is written in hexadecimal, times as numbers of their unit.
+//! Writes cells of nested columns as JSON: lists, structs, maps. Binary is written in hexadecimal, times
+//! as numbers in their unit.
 
 use crate::field::{
     is_binary, is_text,
@@ -12,10 +13,10 @@ use half::f16;
 use infeed_core::{Dtype, Error, Result};
 use std::fmt::Write;
 
-/// Lists inside lists, at most so many times: deeper ones would need more stack than a thread has.
+/// The nesting limit: deeper lists would need more stack than a thread has.
 const DEEPEST: usize = 64;
 
-/// One cell.
+/// Writes one cell.
 pub(crate) fn cell(array: &ArrayRef, row: usize) -> Result<String> {
     let mut out = String::new();
     write(array, row, DEEPEST, &mut out)?;
@@ -79,7 +80,7 @@ fn write(array: &ArrayRef, row: usize, deep: usize, out: &mut String) -> Result<
     Ok(())
 }
 
-/// An object when the keys are text, a list of pairs otherwise.
+/// Writes an object if the keys are text, otherwise a list of pairs.
 fn map(array: &ArrayRef, row: usize, deep: usize, out: &mut String) -> Result<()> {
     let entries = array.as_map().value(row);
     let (keys, values) = (entries.column(0), entries.column(1));
@@ -110,7 +111,7 @@ fn write_number(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
             <$kind>::from_ne_bytes(word)
         }};
     }
-    // JSON has no word for what is no number.
+    // JSON has no NaN or infinity.
     let float = |x: f64, out: &mut String| {
         if x.is_finite() {
             let _ = write!(out, "{x:?}");
@@ -143,7 +144,7 @@ fn write_number(array: &ArrayRef, row: usize, out: &mut String) -> Result<()> {
 }
 
 fn quoted(text: &str, out: &mut String) {
-    // Cannot fail: text is always valid JSON once it is escaped.
+    // Cannot fail: escaped text is always valid JSON.
     out.push_str(&serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned()));
 }
 

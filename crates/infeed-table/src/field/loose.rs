@@ -1,4 +1,4 @@
-//! Values of fields whose size differs from row to row.
+//! Values of fields whose size varies from row to row.
 
 use crate::{
     field::{ColumnForm, Field, json, numbers::lane},
@@ -9,14 +9,14 @@ use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use infeed_core::{Bytes, Dtype, Error, Result, Store, StoreExt, Tensor, Value};
 
-/// What stands in for a null.
+/// The fill value for a null.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Filling {
     Number(f64),
     Text(String),
 }
 
-/// A part of a column's memory, lent without a copy.
+/// A part of a column's buffer, shared without a copy.
 struct Lent(Buffer);
 
 impl AsRef<[u8]> for Lent {
@@ -25,10 +25,10 @@ impl AsRef<[u8]> for Lent {
     }
 }
 
-/// Below this many bytes a copy is cheaper than keeping the block's memory alive.
+/// Below this many bytes a copy is cheaper than keeping the block's buffer alive.
 const COPY: usize = 512;
 
-/// The value of one row. `beside` is the shard that it lies in, and its store.
+/// Returns the value of one row. `beside` is the shard it is in, and its store.
 pub(crate) fn value(
     array: &ArrayRef,
     row: usize,
@@ -45,12 +45,12 @@ pub(crate) fn value(
         ColumnForm::Json => Value::Json(json::cell(array, row)?),
         ColumnForm::File => file(array, row, beside)?,
         ColumnForm::Number(_) | ColumnForm::Fixed(..) => {
-            return Err(Error::Internal { what: "numbers lie in rows".to_owned() });
+            return Err(Error::Internal { what: "numbers are stored in rows".to_owned() });
         }
     })
 }
 
-/// Text of any of Arrow's kinds.
+/// Returns text of any of Arrow's string types.
 pub(crate) fn text(array: &dyn Array, row: usize) -> Result<&str> {
     Ok(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value(row),
@@ -60,7 +60,7 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Result<&str> {
     })
 }
 
-/// The bytes of a cell, shared with the block where they are many.
+/// Returns the bytes of a cell, shared with the block if they are many.
 fn bytes(array: &ArrayRef, row: usize) -> Result<Bytes> {
     let lent = |all: &Buffer, start: usize, len: usize| {
         if len < COPY {
@@ -85,7 +85,7 @@ fn bytes(array: &ArrayRef, row: usize) -> Result<Bytes> {
     })
 }
 
-/// The items of a list.
+/// Returns the items of a list.
 pub(crate) fn items(array: &dyn Array, row: usize) -> Result<ArrayRef> {
     Ok(match array.data_type() {
         DataType::List(_) => array.as_list::<i32>().value(row),
@@ -107,7 +107,7 @@ fn list(array: &ArrayRef, row: usize, dtype: Dtype) -> Result<Tensor> {
     Tensor::new(dtype, vec![items.len()], Bytes::copy_from_slice(data))
 }
 
-/// Bytes, or the file that the path names: beside the shard, or else as it is written.
+/// Returns the bytes, or reads the file that the path names: relative to the shard, or else the path as written.
 fn file(array: &ArrayRef, row: usize, (store, shard): (&dyn Store, &str)) -> Result<Value> {
     let parts = array.as_struct();
     let part = |name: &str| parts.column_by_name(name).filter(|part| part.is_valid(row));

@@ -1,7 +1,7 @@
-//! What the columns of a table become as fields.
+//! Maps the columns of a table to fields.
 //!
-//! `columns` finds them in all shards, `numbers` makes native numbers of a column, with the operations of `ops`; `loose` makes
-//! values of the other columns, `json` of nested ones.
+//! `columns` finds them in all shards. `numbers` converts a column to native numbers, with the operations of `ops`.
+//! `loose` makes values of the other columns, `json` of nested ones.
 
 pub(crate) mod columns;
 pub(crate) mod json;
@@ -13,14 +13,14 @@ use arrow_schema::{DataType, Field as Column, FieldRef, Schema};
 use infeed_core::{Dim, Dtype, FieldSpec};
 use std::sync::Arc;
 
-/// What is done with a column.
+/// How a column is converted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ColumnForm {
-    /// One number a row.
+    /// One number per row.
     Number(Dtype),
-    /// So many numbers a row.
+    /// A fixed number of numbers per row.
     Fixed(Dtype, usize),
-    /// Any number of numbers a row.
+    /// A variable number of numbers per row.
     List(Dtype),
     Text,
     Bytes,
@@ -35,19 +35,20 @@ pub(crate) struct Field {
     pub(crate) name: Arc<str>,
     pub(crate) how: ColumnForm,
     pub(crate) spec: FieldSpec,
-    /// The type without what does not matter to users: dictionaries, large and view types.
+    /// The type without details that do not matter to users: dictionaries, large and view types.
     pub(crate) plain: DataType,
     pub(crate) place: ColumnPlace,
 }
 
-/// Where a column lies: the top-level column, and the way down through structs.
+/// The location of a column: the top-level column, and the path down through structs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnPlace {
     pub(crate) root: usize,
     pub(crate) path: Vec<usize>,
 }
 
-/// All fields of a table, structs taken apart. Columns that cannot be read are left out and named in the second list.
+/// Returns all fields of a table, with structs flattened. Columns that cannot be read are omitted and
+/// listed in the second result.
 pub(crate) fn fields(schema: &Schema) -> (Vec<Field>, Vec<(String, DataType)>) {
     let (mut out, mut odd) = (vec![], vec![]);
     for (root, column) in schema.fields().iter().enumerate() {
@@ -81,7 +82,8 @@ fn walk(
     }
 }
 
-/// Whether a struct is how Hugging Face keeps images and sound: the bytes of a file, its path, or both.
+/// Returns whether a struct has the form in which Hugging Face stores images and audio: the bytes of a
+/// file, its path, or both.
 fn is_file(parts: &arrow_schema::Fields) -> bool {
     let has = |name: &str, ok: fn(&DataType) -> bool| {
         parts.iter().any(|part| part.name() == name && ok(part.data_type()))
@@ -97,7 +99,7 @@ pub(crate) fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The element type that a column of numbers becomes.
+/// Returns the dtype that a column of numbers is converted to.
 pub(crate) fn number(kind: &DataType) -> Option<Dtype> {
     Some(match kind {
         DataType::Boolean => Dtype::Bool,
@@ -163,7 +165,7 @@ fn kind(column: &Column) -> Option<(ColumnForm, FieldSpec)> {
     })
 }
 
-/// Element type and shape of fixed-size lists inside each other.
+/// Returns the dtype and shape of nested fixed-size lists.
 fn fixed(kind: &DataType) -> Option<(Dtype, Vec<usize>)> {
     if let DataType::FixedSizeList(item, len) = kind {
         let (dtype, mut shape) = fixed(item.data_type())?;
@@ -173,7 +175,7 @@ fn fixed(kind: &DataType) -> Option<(Dtype, Vec<usize>)> {
     Some((number(kind)?, vec![]))
 }
 
-/// The shape that Arrow's fixed-shape tensors have beside their flat type.
+/// Returns the shape that Arrow's fixed-shape tensors store in addition to their flat type.
 fn tensor_shape(column: &Column, flat: &[usize]) -> Option<Vec<usize>> {
     let meta = column.metadata();
     if meta.get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
@@ -186,7 +188,7 @@ fn tensor_shape(column: &Column, flat: &[usize]) -> Option<Vec<usize>> {
     (product == flat.iter().product::<usize>() && about.get("permutation").is_none()).then_some(shape)
 }
 
-/// The type without what users do not see: how text and lists are kept, and dictionaries.
+/// Returns the type without what users do not see: the storage of text and lists, and dictionaries.
 pub(crate) fn plain(kind: &DataType) -> DataType {
     let item = |field: &FieldRef| Arc::new(Column::new("item", plain(field.data_type()), true));
     match kind {

@@ -1,4 +1,4 @@
-//! Columns as lanes: native numbers one after the other, ready to be put into rows.
+//! Converts columns to lanes: contiguous native numbers, ready to be packed into rows.
 
 use crate::{
     field::ops::{self, Categories, Op},
@@ -21,18 +21,18 @@ use infeed_core::{Dtype, Error, Result};
 /// Why a cell has no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// There is none.
+    /// It is null.
     Null,
     /// A category that is not in the list.
     Unknown,
     /// Too large or too small for the type.
     Fit,
-    /// Not a number, and the type has no such thing.
+    /// NaN, which the type cannot represent.
     Nan,
 }
 
 impl Fault {
-    /// In words, with the cure.
+    /// Describes the fault and how to fix it.
     pub(crate) fn words(self, column: &str, dtype: Dtype) -> String {
         match self {
             Fault::Null => format!(
@@ -57,7 +57,7 @@ pub(crate) struct Lane {
     pub(crate) faults: Vec<(u32, Fault)>,
 }
 
-/// Turns a column into numbers of a type, with operations.
+/// Converts a column to numbers of a dtype, applying operations.
 pub(crate) fn lane(array: &ArrayRef, ops: &[Op], dtype: Dtype, nulls: Nulls) -> Result<Lane> {
     match ops {
         [] => plain(array, None, dtype, nulls),
@@ -83,10 +83,10 @@ fn arrow_of(dtype: Dtype) -> DataType {
     }
 }
 
-/// The array as numbers of an Arrow type. What does not fit becomes null.
+/// Casts the array to numbers of an Arrow type. Values that do not fit become null.
 fn numbers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let fail = |e| Error::sample(format!("{} cannot become {to}: {e}", array.data_type()));
-    // Times and dates have no way to every number of their own.
+    // Times and dates cannot be cast to every number type directly.
     let array = match array.data_type() {
         kind if kind == to => return Ok(array.clone()),
         DataType::Date32 | DataType::Time32(_) => &cast(array, &DataType::Int32).map_err(fail)?,
@@ -97,7 +97,7 @@ fn numbers(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
         | DataType::Decimal256(..) => &cast(array, &DataType::Float64).map_err(fail)?,
-        // There is no direct way between whole numbers and half floats.
+        // There is no direct cast from integers to half floats.
         kind if *to == DataType::Float16 && !kind.is_floating() => {
             &cast(array, &DataType::Float32).map_err(fail)?
         }
@@ -156,7 +156,7 @@ fn null_rows(array: &dyn Array) -> impl Iterator<Item = usize> + '_ {
     nulls.into_iter().flat_map(|nulls| (0..nulls.len()).filter(|row| nulls.is_null(*row)))
 }
 
-/// Puts values where there are none; `fill` also where floats are no numbers.
+/// Replaces nulls by `put`, and NaN by `fill`.
 fn finish<T: ArrowPrimitiveType>(
     cast: &ArrayRef,
     before: &ArrayRef,
@@ -193,7 +193,7 @@ where
     Lane { data: Buffer::from_vec(values), faults }
 }
 
-/// The general way: everything in f64.
+/// The general case: computes everything in f64.
 fn worked(array: &ArrayRef, ops: &[Op], dtype: Dtype, nulls: Nulls) -> Result<Lane> {
     let mut faults = vec![];
     let mut values = match ops.first() {
@@ -228,7 +228,7 @@ fn worked(array: &ArrayRef, ops: &[Op], dtype: Dtype, nulls: Nulls) -> Result<La
     Ok(Lane { data: narrow(&values, dtype), faults })
 }
 
-/// The smallest and largest whole number of a type.
+/// Returns the smallest and largest value of an integer type.
 fn limits(dtype: Dtype) -> Option<(f64, f64)> {
     Some(match dtype {
         Dtype::U8 | Dtype::Bool => (0.0, 255.0),
@@ -268,7 +268,7 @@ fn narrow(values: &[f64], dtype: Dtype) -> Buffer {
     }
 }
 
-/// The places of values in a list. A null is as unknown as any other value that is not in it.
+/// Returns the indices of values in a list of categories. A null is treated like any other value that is not in it.
 fn places(array: &ArrayRef, list: &Categories, faults: &mut Vec<(u32, Fault)>) -> Result<Vec<f64>> {
     let fail = |e| Error::sample(format!("{} has no categories: {e}", array.data_type()));
     let mut out = Vec::with_capacity(array.len());

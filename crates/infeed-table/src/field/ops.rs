@@ -4,40 +4,40 @@ use infeed_core::{Error, Result};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 
-/// One step.
+/// One operation.
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
-    /// A value for nulls and for what is no number.
+    /// Replaces nulls and NaN by a value.
     Fill(f64),
-    /// Below the first or above the second becomes that one.
+    /// Limits values to a minimum and a maximum.
     Clip(f64, f64),
     /// `ln(1 + x)`.
     Log1p,
     /// `ln(x)`.
     Log,
-    /// `(x - mean) * scale`.
+    /// `(x - mean) / by`.
     Affine {
-        /// What is taken away.
+        /// The number subtracted.
         mean: f64,
-        /// What it is divided by.
+        /// The divisor.
         by: f64,
     },
-    /// The place of a value in a list.
+    /// The index of a value in a list.
     Categories(Categories),
 }
 
-/// Values and their places.
+/// Values and their indices.
 #[derive(Debug, Clone)]
 pub(crate) struct Categories {
     pub(crate) texts: HashMap<String, u32>,
     pub(crate) ints: HashMap<i64, u32>,
-    /// For values that are not in the list; without it they are errors.
+    /// The number for values that are not in the list; without it they are errors.
     pub(crate) unknown: Option<f64>,
 }
 
 const OPS: [&str; 7] = ["fill", "clip", "log1p", "log", "standardize", "minmax", "categories"];
 
-/// Reads the steps of one column.
+/// Parses the operations of one column.
 pub(crate) fn parse(column: &str, steps: &Json) -> Result<Vec<Op>> {
     let bad = |what: String| Error::argument(format!("operations of column `{column}`: {what}"));
     let Json::Array(steps) = steps else { return Err(bad(format!("must be a list, got {steps}"))) };
@@ -85,7 +85,7 @@ fn one(name: &str, step: &Map<String, Json>) -> Result<Op, String> {
             }
             Op::Clip(min, max)
         }
-        // A column that is the same everywhere becomes zero, not NaN.
+        // A constant column becomes zero, not NaN.
         "standardize" => {
             let std = number("std")?;
             Op::Affine { mean: number("mean")?, by: if std == 0.0 { 1.0 } else { std } }
@@ -126,19 +126,19 @@ fn categories(step: &Map<String, Json>) -> Result<Op, String> {
     Ok(Op::Categories(out))
 }
 
-/// Does a step to all values. What is no number stays none, except where a value is filled in.
+/// Applies an operation to all values. NaN stays NaN, unless it is filled.
 pub(crate) fn apply(op: &Op, values: &mut [f64]) {
     match op {
         Op::Fill(value) => values.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = *value),
         Op::Clip(min, max) => values.iter_mut().for_each(|x| {
-            // Not `clamp`: a comparison with what is no number is false, so it stays.
+            // Comparisons with NaN are false, so NaN stays.
             *x = if *x < *min { *min } else { *x };
             *x = if *x > *max { *max } else { *x };
         }),
         Op::Log1p => values.iter_mut().for_each(|x| *x = x.ln_1p()),
         Op::Log => values.iter_mut().for_each(|x| *x = x.ln()),
         Op::Affine { mean, by } => values.iter_mut().for_each(|x| *x = (*x - mean) / by),
-        // Done while the values are read.
+        // Done when the values are read.
         Op::Categories(_) => {}
     }
 }

@@ -1,25 +1,25 @@
-//! The arguments of a table, checked.
+//! Parses and checks the arguments of a table.
 
 use crate::shard::bytes::Reading;
 use infeed_core::{Args, Dtype, Error, Result};
 use serde_json::{Map, Value as Json};
 
-/// What becomes of nulls.
+/// How nulls are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nulls {
     /// NaN in floats, missing elsewhere.
     Auto,
-    /// A row with a null in a field that is asked for is a bad sample.
+    /// A row with a null in a requested field is a bad sample.
     Error,
 }
 
-/// Everything but the paths.
+/// All arguments but the paths.
 #[derive(Debug, Clone)]
 pub(crate) struct TableArgs {
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) filter: Option<String>,
     pub(crate) nulls: Nulls,
-    /// Values for nulls: of one column, or under `*` of all.
+    /// Fill values for nulls: by column, or under `*` for all.
     pub(crate) fill: Map<String, Json>,
     pub(crate) matrices: Vec<MatrixArgs>,
     pub(crate) reading: Reading,
@@ -31,16 +31,16 @@ pub(crate) struct TableArgs {
     pub(crate) csv: CsvArgs,
 }
 
-/// How a file of comma-separated values is written.
+/// The dialect of a CSV file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CsvArgs {
-    /// What separates fields; found out when nothing is said.
+    /// The field separator; detected if not given.
     pub(crate) delimiter: Option<u8>,
     /// Whether the first row has the titles.
     pub(crate) titled: bool,
     /// Names of the columns, in place of the titles.
     pub(crate) names: Option<Vec<String>>,
-    /// Types of some columns; nothing is text.
+    /// Types of some columns; `None` is text.
     pub(crate) types: Vec<(String, Option<Dtype>)>,
 }
 
@@ -86,16 +86,16 @@ pub(crate) struct MatrixArgs {
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) dtype: Dtype,
-    /// A single number instead of an array of one.
+    /// Whether the field is a single number instead of an array of one.
     pub(crate) scalar: bool,
     pub(crate) ops: Map<String, Json>,
 }
 
-/// Rows of a page of an SQLite table, unless it is said otherwise.
+/// Default rows per page of an SQLite table.
 const PAGE: u64 = 8192;
 
 impl TableArgs {
-    /// Of arguments whose names were checked against the format's entry; those that it does not have are as if not given.
+    /// Parses arguments whose names were checked against the format's entry; those the entry lacks count as not given.
     pub(crate) fn parse(args: &Args) -> Result<Self> {
         let get = |name: &str| args.value(name);
         let text = |name: &str| match get(name) {
@@ -154,7 +154,7 @@ impl TableArgs {
     }
 }
 
-/// One name or a list of names.
+/// Parses one name or a list of names.
 fn names(what: &str, value: &Json) -> Result<Vec<String>> {
     let bad = || Error::argument(format!("{what} must be names, got {value}"));
     match value {

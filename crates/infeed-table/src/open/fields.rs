@@ -1,4 +1,4 @@
-//! The fields of a source: what is asked for, checked against what the columns are.
+//! Determines the fields of a source: what is requested, checked against the columns.
 
 use super::args::TableArgs;
 use crate::{
@@ -16,7 +16,7 @@ use infeed_order::filter::Expr;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The columns that are needed, looked up in every shard.
+/// Finds the needed columns in every shard.
 pub(crate) fn columns(shards: &[Arc<dyn Blocks>], args: &TableArgs) -> Result<Columns> {
     let mut needed: Vec<String> = args.columns.clone().unwrap_or_default();
     needed.extend(args.matrices.iter().flat_map(|matrix| matrix.columns.iter().cloned()));
@@ -27,7 +27,7 @@ pub(crate) fn columns(shards: &[Arc<dyn Blocks>], args: &TableArgs) -> Result<Co
     columns::common(shards, &needed, all)
 }
 
-/// The fields of the source: columns that were asked for, then matrices.
+/// Returns the fields of the source: requested columns, then matrices.
 pub(crate) fn fields(columns: &Columns, args: &TableArgs) -> Result<Vec<(Arc<str>, FieldSpec, MadeOf)>> {
     let mut out = vec![];
     for (place, field) in columns.fields.iter().enumerate() {
@@ -51,7 +51,7 @@ pub(crate) fn fields(columns: &Columns, args: &TableArgs) -> Result<Vec<(Arc<str
             ));
         }
         if let Some(wrong) = matrix.ops.keys().find(|name| *name != "*" && !matrix.columns.contains(name)) {
-            return Err(bad(format!("there are operations for `{wrong}`, which is none of its columns")));
+            return Err(bad(format!("there are operations for `{wrong}`, which is not one of its columns")));
         }
         let mut made = vec![];
         for name in &matrix.columns {
@@ -79,7 +79,7 @@ pub(crate) fn fields(columns: &Columns, args: &TableArgs) -> Result<Vec<(Arc<str
     Ok(out)
 }
 
-/// Whether a column can be in a matrix.
+/// Checks whether a column can be in a matrix.
 fn check(field: &Field, steps: &[ops::Op]) -> Result<(), String> {
     let categories = match steps.first() {
         Some(ops::Op::Categories(list)) => Some(list),
@@ -101,7 +101,7 @@ fn check(field: &Field, steps: &[ops::Op]) -> Result<(), String> {
     }
 }
 
-/// The value for nulls of a column, checked against its type.
+/// Returns the fill value of a column, checked against its type.
 fn filling(field: &Field, args: &TableArgs) -> Result<Option<Filling>> {
     let own = args.fill.get(&*field.name);
     let Some(value) = own.or_else(|| args.fill.get("*")).filter(|value| !value.is_null()) else {
@@ -118,7 +118,7 @@ fn filling(field: &Field, args: &TableArgs) -> Result<Option<Filling>> {
         (ColumnForm::Text, Json::String(text)) => Some(Filling::Text(text.clone())),
         _ => None,
     };
-    // A value for all columns only concerns those that it fits.
+    // A value for all columns applies only to those it fits.
     match (filling, own) {
         (None, Some(_)) => Err(Error::argument(format!(
             "fill: {value} does not fit column `{}` of {}",

@@ -1,9 +1,10 @@
-//! Which shards the paths of a table stand for: files, patterns, folders of files, and Hugging Face data set folders.
+//! Expands the paths of a table to shards: files, patterns, folders of files, and Hugging Face data set folders.
 
 use super::{TableFormat, hugging_face};
 use infeed_core::{Error, FormatEntry, Found, Result, Shard, Store};
 
-/// The shards of all paths, in order. `listed` has the names below the only path, where that is a folder and they are known.
+/// Returns the shards of all paths, in order. `listed` has the names below the only path, if that is
+/// a folder already listed.
 pub(crate) fn expand(
     format: &TableFormat,
     store: &dyn Store,
@@ -47,19 +48,19 @@ pub(crate) fn expand(
     store.stat(&names)
 }
 
-/// Whether a file in a folder is one of the format's. Names that begin with a dot or an underscore, of files or of folders on
-/// the way, are notes of the program that wrote the folder.
+/// Returns whether a file in a folder belongs to the format. Files or folders whose name begins with a dot or an
+/// underscore are metadata of the program that wrote the folder.
 pub(crate) fn belongs(entry: &FormatEntry, folder: &str, name: &str) -> bool {
     let noted = inside(folder, name).split('/').any(|part| part.starts_with(['.', '_']));
     !noted && !name.ends_with('/') && entry.has_ending(name)
 }
 
-/// What stands behind the folder in the name of a file below it.
+/// Returns the path of a file relative to a folder.
 pub(crate) fn inside<'a>(folder: &str, name: &'a str) -> &'a str {
     name.strip_prefix(folder).unwrap_or(name).trim_start_matches('/')
 }
 
-/// A name in a folder, unless it says for itself where it lies.
+/// Joins a folder and a name, unless the name is absolute.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() || name.starts_with('/') || name.contains("://") {
         return name.to_owned();

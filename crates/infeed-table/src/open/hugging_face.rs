@@ -1,17 +1,17 @@
-//! Folders that Hugging Face's data sets library writes: `save_to_disk` and its cache.
+//! Reads folders that Hugging Face's data sets library writes: `save_to_disk` and its cache.
 
 use super::files::{inside, join};
 use infeed_core::{Error, FolderLook, Guess, Result, Store, StoreExt, Sure};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// What the library puts beside its data: the splits of a folder, the files of a split, and what the data is.
+/// Metadata files of the library: the splits of a folder, the files of a split, and the description of the data.
 const SPLITS: &str = "dataset_dict.json";
 const STATE: &str = "state.json";
 const ABOUT: &str = "dataset_info.json";
 const ENDING: &str = ".arrow";
 
-/// Whether a folder is such a data set, or else has Arrow files.
+/// Recognises such a data set, or else a folder of Arrow files.
 pub(crate) fn recognise(look: &FolderLook<'_>) -> Result<Option<Guess>> {
     let has = |name: &str| look.files.iter().any(|file| inside(look.folder, file) == name);
     if has(SPLITS) || has(STATE) || has(ABOUT) {
@@ -22,8 +22,8 @@ pub(crate) fn recognise(look: &FolderLook<'_>) -> Result<Option<Guess>> {
     Ok((count > 0).then_some(Guess { sure: Sure::Name, count }))
 }
 
-/// The files of a data set folder, and whether it has splits; `None` when it is an ordinary folder. `below` are the names of
-/// all that lies in it.
+/// Returns the files of a data set folder, and whether it has splits; `None` for an ordinary folder. `below` are the
+/// names of everything in it.
 pub(crate) fn files(
     store: &dyn Store,
     folder: &str,
@@ -50,7 +50,7 @@ pub(crate) fn files(
     Ok(None)
 }
 
-/// A folder that `save_to_disk` made: `state.json` lists its files.
+/// Returns the files of a folder written by `save_to_disk`, as listed in `state.json`.
 fn saved(store: &dyn Store, folder: &str) -> Result<Vec<String>> {
     let state = join(folder, STATE);
     let about = json(store, &state)?;
@@ -72,7 +72,7 @@ fn saved(store: &dyn Store, folder: &str) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// A folder of the cache: files are named after their split, `imdb-train-00000-of-00002.arrow`.
+/// Returns the files of a cache folder, which are named after their split: `imdb-train-00000-of-00002.arrow`.
 fn cached(folder: &str, below: &[String], about: &Json, split: Option<&str>) -> Result<Vec<String>> {
     let known: Vec<String> = match about.get("splits") {
         Some(Json::Object(splits)) => splits.keys().cloned().collect(),
@@ -82,7 +82,7 @@ fn cached(folder: &str, below: &[String], about: &Json, split: Option<&str>) -> 
     for path in below {
         let name = inside(folder, path);
         let Some(stem) = name.strip_suffix(ENDING).filter(|stem| !stem.contains('/')) else { continue };
-        // Results of map() and filter() lie beside the data.
+        // Skip results of map() and filter(), which are in the same folder.
         if stem.starts_with("cache-") || stem.starts_with("tmp") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! From paths and arguments to a source, and the table of formats.
+//! Opens a source from paths and arguments; also the table of formats.
 
 pub(crate) mod args;
 mod fields;
@@ -25,7 +25,7 @@ type OpenShards = fn(&ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>>;
 pub(crate) struct TableFormat {
     pub(crate) entry: FormatEntry,
     pub(crate) shards: OpenShards,
-    /// Whether folders may be data sets of Hugging Face.
+    /// Whether folders may be Hugging Face data sets.
     pub(crate) data_sets: bool,
 }
 
@@ -51,7 +51,7 @@ const fn entries() -> [&'static FormatEntry; FORMATS.len()] {
     entries
 }
 
-/// The files that are to be opened as shards of one format.
+/// The files to open as shards of one format.
 pub(crate) struct ShardFiles<'a> {
     pub(crate) entry: &'a FormatEntry,
     pub(crate) store: &'a Arc<dyn Store>,
@@ -62,7 +62,7 @@ pub(crate) struct ShardFiles<'a> {
 }
 
 impl ShardFiles<'_> {
-    /// Goes through the bytes of all of them, results in order.
+    /// Calls `work` with the bytes of each file; results are in order.
     pub(crate) fn map<T: Send + Sync>(
         &self,
         work: impl Fn(usize, ShardBytes) -> Result<T> + Sync,
@@ -72,7 +72,7 @@ impl ShardFiles<'_> {
         })
     }
 
-    /// Opens each of them for itself.
+    /// Opens each file independently.
     pub(crate) fn each(
         &self,
         open: impl Fn(ShardBytes) -> Result<Arc<dyn Blocks>> + Sync,
@@ -88,8 +88,8 @@ pub(crate) fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     Ok(Opened::Rows(Arc::new(source)))
 }
 
-/// Opens files of one format, an entry of [`ENTRIES`]. Reads footers and headers, of comma-separated values everything once to
-/// find their rows; with `where` also the columns that it names.
+/// Opens files of one format, an entry of [`ENTRIES`]. Reads footers and headers, and all of a CSV file to find its
+/// rows; with `where` also the columns that it names.
 pub fn open_table(
     store: &Arc<dyn Store>,
     name: &str,
@@ -120,7 +120,7 @@ fn table(format: &TableFormat, request: &OpenRequest<'_>) -> Result<TableSource>
     TableSource::new((format.entry.name, store), shards, columns, fields, &args)
 }
 
-/// The format of a file or folder, by its first bytes and its name.
+/// Returns the format of a file or folder, by its first bytes and its name.
 pub fn kind_of(store: &Arc<dyn Store>, path: &str) -> Result<&'static str> {
     let found = store.find(path)?.into_iter().next();
     let guesses: Vec<(&FormatEntry, Guess)> = match &found {
@@ -133,21 +133,21 @@ pub fn kind_of(store: &Arc<dyn Store>, path: &str) -> Result<&'static str> {
         Some(Found::Folder(folder)) => of_folder(&**store, folder)?,
         None => vec![],
     };
-    // The surest, with the most files; of equals the first in the table.
+    // The surest guess with the most files; among equals the first in the table.
     let best = guesses.into_iter().min_by_key(|(_, guess)| Reverse((guess.sure, guess.count)));
     best.map(|(entry, _)| entry.name).ok_or_else(|| {
         Error::argument(format!("`{path}` is no table that is known ({}): give format=", names().join(", ")))
     })
 }
 
-/// Bytes of a file that are looked at.
+/// Number of bytes read to recognise a file.
 const HEAD: u64 = 4096;
 
 fn of_folder(store: &dyn Store, folder: &str) -> Result<Vec<(&'static FormatEntry, Guess)>> {
     let below = store.names(folder)?;
     let mut out = vec![];
     for entry in ENTRIES {
-        // Notes that programs leave in folders are no data; those of data sets have other names.
+        // Metadata files that programs leave in folders are not data; those of data sets have other names.
         let own = |name: &&str| !entry.has_ending(name) || files::belongs(entry, folder, name);
         let files: Vec<&str> = below.iter().map(String::as_str).filter(own).collect();
         let count = files.iter().filter(|name| entry.has_ending(name)).count();
@@ -160,7 +160,7 @@ fn of_folder(store: &dyn Store, folder: &str) -> Result<Vec<(&'static FormatEntr
     Ok(out)
 }
 
-/// What a table has, as JSON: rows, blocks, and of every field its name, type and whether it is one number.
+/// Describes a table as JSON: rows, blocks, and for every field its name, type and whether it is a single number.
 pub fn info(store: &Arc<dyn Store>, name: &str, paths: &[String], given: &Map<String, Json>) -> Result<Json> {
     let source = open_table(store, name, paths, given)?;
     let fields: Vec<Json> = source

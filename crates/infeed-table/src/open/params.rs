@@ -1,4 +1,4 @@
-//! The arguments that all tables have.
+//! Arguments shared by all tables.
 
 use infeed_core::Param;
 

@@ -1,4 +1,4 @@
-//! The bytes of one shard by range, whatever store it lies in.
+//! Reads byte ranges of one shard, in any store.
 
 use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
 use std::{
@@ -9,13 +9,14 @@ use std::{
 /// How shards are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// Mapped where the store can: no copy between page cache and decoder. A file must not shrink while it is mapped.
+    /// Memory-mapped if the store supports it: no copy between page cache and decoder. The file must not
+    /// shrink while it is mapped.
     Mapped,
-    /// By ranges, whatever the store can.
+    /// By ranges, in any store.
     Ranges,
 }
 
-/// Bytes that are read where fewer are asked for: headers are looked at in small steps, and a step must not be a request.
+/// The read-ahead for smaller requests: headers are parsed in small steps, and not every step should be a request.
 const AHEAD: u64 = 16 << 10;
 
 /// One shard.
@@ -26,14 +27,14 @@ pub(crate) struct ShardBytes {
     store: Arc<dyn Store>,
     shard: Shard,
     map: Option<Bytes>,
-    /// What was read ahead last, and where it lies.
+    /// The last read-ahead, with its offset.
     ahead: Mutex<(u64, Bytes)>,
 }
 
 impl ShardBytes {
     pub(crate) fn open(store: &Arc<dyn Store>, shard: &Shard, how: Reading) -> Result<Self> {
         let map = match how {
-            // There is nothing to map of an empty one.
+            // An empty file cannot be mapped.
             Reading::Mapped if shard.size > 0 => store.map(shard)?,
             _ => None,
         };
@@ -47,7 +48,7 @@ impl ShardBytes {
         })
     }
 
-    /// Bytes from `start` on. An error when the shard ends before them.
+    /// Returns `len` bytes from `start`. Fails if the shard ends earlier.
     pub(crate) fn get(&self, start: u64, len: u64) -> Result<Bytes> {
         let range = self.inside(start, len)?;
         match &self.map {
@@ -57,7 +58,7 @@ impl ShardBytes {
         }
     }
 
-    /// A short range: out of what was read ahead, or with what follows.
+    /// Reads a short range from the read-ahead buffer, refilling it if necessary.
     fn little(&self, range: Range<u64>) -> Result<Bytes> {
         let part = |start: u64, bytes: &Bytes| {
             let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
@@ -70,18 +71,18 @@ impl ShardBytes {
                 return Ok(found);
             }
         }
-        // Not with the lock held: blocks of a shard are read by several threads.
+        // Not while holding the lock: blocks of a shard are read by several threads.
         let bytes = self.store.read_one(&self.shard, range.start..self.len.min(range.start + AHEAD))?;
         *self.ahead.hold() = (range.start, bytes.clone());
         part(range.start, &bytes).ok_or_else(|| self.damaged(range.start, "the store gave too few bytes"))
     }
 
-    /// Several ranges, each with its start and length, in one request to the store.
+    /// Reads several ranges, each given by start and length, in one request to the store.
     pub(crate) fn get_all(&self, wanted: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         let ranges: Vec<Range<u64>> =
             wanted.iter().map(|(start, len)| self.inside(*start, *len)).collect::<Result<_>>()?;
         let Some(map) = &self.map else { return self.store.read(&self.shard, &ranges) };
-        // A mapping is otherwise read page by page as it is touched, which is slow on every disk.
+        // Otherwise a mapping is read page by page on access, which is slow on every disk.
         self.store.will_read(&self.shard, &ranges);
         ranges.iter().map(|range| self.mapped(map, range)).collect()
     }
@@ -104,7 +105,7 @@ impl ShardBytes {
         Ok(map.slice(range.start as usize..range.end as usize))
     }
 
-    /// An error that names this shard.
+    /// Returns an error that names this shard.
     pub(crate) fn damaged(&self, offset: u64, what: impl Into<String>) -> Error {
         Error::Format { shard: self.name.to_string(), offset, what: what.into() }
     }

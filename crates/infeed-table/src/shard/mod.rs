@@ -1,4 +1,4 @@
-//! One shard as blocks of rows: a folder per format, with the format's entry beside the code that reads it.
+//! Shards as blocks of rows: one folder per format, with the format's entry next to its reader.
 
 pub(crate) mod avro;
 pub(crate) mod bytes;
@@ -18,40 +18,40 @@ use std::{
 
 /// A shard whose rows are read in blocks.
 pub(crate) trait Blocks: Debug + Send + Sync {
-    /// The shard's name.
+    /// Returns the name of the shard.
     fn name(&self) -> &str;
 
-    /// Its columns.
+    /// Returns its columns.
     fn schema(&self) -> &SchemaRef;
 
-    /// Rows of each block.
+    /// Returns the number of rows of each block.
     fn block_rows(&self) -> &[u64];
 
-    /// What a block is called, for messages.
+    /// Returns what a block is called, for messages.
     fn noun(&self) -> &'static str;
 
-    /// Top-level columns of a block, in the order of `columns`, each with all rows of the block.
+    /// Reads top-level columns of a block, in the order of `columns`, each with all rows of the block.
     fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>>;
 
-    /// The same where single rows may make no sense: they are named, ascending, and their values mean nothing.
+    /// Like [`Self::read`], but tolerates invalid rows: they are listed, ascending, and their values are meaningless.
     fn read_sound(&self, block: usize, columns: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
         Ok((self.read(block, columns)?, vec![]))
     }
 
-    /// What is known of a top-level column of a block without reading it.
+    /// Returns the known value range of a top-level column of a block, without reading it.
     fn range(&self, _block: usize, _column: usize) -> Option<Range> {
         None
     }
 
-    /// About how many bytes all rows of a top-level column take.
+    /// Estimates the size in bytes of a top-level column over all rows.
     fn column_bytes(&self, column: usize) -> u64;
 }
 
 /// A row of a block, and what is wrong with it.
 pub(crate) type BadRow = (u32, String);
 
-/// [`Blocks::read_sound`], with every way to fail turned into an error that names the block. Decoders of formats are large, and
-/// some of them panic when bytes are not what they should be.
+/// [`Blocks::read_sound`], with every failure turned into an error that names the block. Decoders are complex, and
+/// some panic on damaged input.
 pub(crate) fn read(
     shard: &dyn Blocks,
     block: usize,

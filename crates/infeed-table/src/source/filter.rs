@@ -1,4 +1,4 @@
-//! `where=`: which rows of which blocks count.
+//! `where=`: selects rows of blocks.
 
 use crate::{
     block::decode::{BlockRef, unpacked},
@@ -11,7 +11,7 @@ use infeed_core::{Dtype, Error, Result, parallel};
 use infeed_order::filter::{Bound, Expr, Scalar};
 use std::sync::Arc;
 
-/// Rows of a block that are kept.
+/// The rows of a block that are kept.
 #[derive(Debug, Clone)]
 pub(crate) enum Kept {
     /// Every row.
@@ -20,16 +20,16 @@ pub(crate) enum Kept {
     Some(Arc<[u32]>),
 }
 
-/// What a filter leaves.
+/// The result of a filter.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     /// Per block of all shards.
     pub(crate) kept: Vec<Kept>,
-    /// Blocks that statistics alone left out.
+    /// Number of blocks skipped by statistics alone.
     pub(crate) skipped: usize,
 }
 
-/// Works the filter out for all blocks. Those whose statistics say that no row can be kept are not read.
+/// Evaluates the filter for all blocks. Blocks whose statistics rule out every row are not read.
 pub(crate) fn choose(
     text: &str,
     columns: &Columns,
@@ -41,7 +41,7 @@ pub(crate) fn choose(
     let mut slots = vec![];
     for name in &names {
         let slot = columns.fields.iter().position(|field| *field.name == **name);
-        // `common` has looked the name up.
+        // `common` has already checked the name.
         let slot = slot.ok_or_else(|| Error::argument(format!("where: there is no column `{name}`")))?;
         if !matches!(columns.fields[slot].how, ColumnForm::Number(_) | ColumnForm::Text) {
             return Err(Error::argument(format!(
@@ -93,7 +93,7 @@ fn one(part: &BlockRef<'_>, slots: &[usize], bound: &Bound, columns: &Columns) -
     Ok(if kept.len() as u64 == u64::from(rows) { Kept::All } else { Kept::Some(kept.into()) })
 }
 
-/// Values of a column one by one.
+/// Returns the values of a column one by one.
 enum Reader {
     Ints(ArrayRef, Vec<i64>),
     Floats(ArrayRef, Vec<f64>),

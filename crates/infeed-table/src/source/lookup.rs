@@ -1,11 +1,11 @@
-//! Which block holds a row, in a few nanoseconds.
+//! Finds the block of a row, in a few nanoseconds.
 
-/// Rows of blocks that lie one after the other.
+/// The row ranges of consecutive blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Lookup {
-    /// First row of each block, and the end of the last.
+    /// First row of each block, followed by the end of the last.
     starts: Vec<u64>,
-    /// For every `1 << shift` rows the block that holds the first of them.
+    /// For every `1 << shift` rows, the block that holds the first of them.
     hints: Vec<u32>,
     shift: u32,
 }
@@ -19,7 +19,7 @@ impl Lookup {
             total += len;
         }
         starts.push(total);
-        // About one hint per block: then the search from a hint on is short, whatever the sizes.
+        // About one or two hints per block, which keeps the search from a hint short.
         let mut shift = 0;
         while (total >> shift) > 2 * lens.len() as u64 + 16 {
             shift += 1;
@@ -37,12 +37,12 @@ impl Lookup {
         Lookup { starts, hints, shift }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The block of a row and the row inside it.
+    /// Returns the block of a row and the row within it.
     #[inline]
     pub(crate) fn find(&self, row: u64) -> Option<(usize, usize)> {
         if row >= self.rows() {
@@ -54,14 +54,14 @@ impl Lookup {
             block += 1;
             steps += 1;
             if steps == 16 {
-                // Very uneven blocks: halve instead of stepping.
+                // Very uneven blocks: use binary search instead of stepping.
                 block = self.starts.partition_point(|start| *start <= row) - 1;
             }
         }
         Some((block, (row - self.starts[block]) as usize))
     }
 
-    /// The first row of a block.
+    /// Returns the first row of a block.
     pub(crate) fn start(&self, block: usize) -> u64 {
         self.starts[block]
     }

@@ -1,7 +1,7 @@
 //! All shards of a table as one source.
 //!
-//! `reading` is what the engine asks of it, `lookup` finds the block of a row, `filter` works `where` out, `stats` goes through
-//! columns.
+//! `reading` implements the source for the engine. `lookup` finds the block of a row. `filter` evaluates `where`.
+//! `stats` computes column statistics.
 
 pub(crate) mod filter;
 pub(crate) mod lookup;
@@ -27,32 +27,32 @@ use crate::{
 use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Store, Tensor, Value};
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
-/// Blocks, each once, and for every row the place of its block in that list and the row inside.
+/// Blocks, each once, and for every row the index of its block in that list and the row within it.
 pub(crate) type Places = (Vec<usize>, Vec<(u32, u32)>);
 
-/// Rows of Parquet, Arrow, Avro or SQLite, by number.
+/// Rows of Parquet, Arrow, Avro, SQLite or CSV, by number.
 #[derive(Debug)]
 pub struct TableSource {
     /// The name of the format.
     pub(crate) kind: &'static str,
-    /// Where files lie that columns name.
+    /// The store of files that columns refer to.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) shards: Vec<Arc<dyn Blocks>>,
     pub(crate) columns: Columns,
     pub(crate) spec: Spec,
-    /// What each field of the spec is made of.
+    /// The origin of each field of the spec.
     pub(crate) made: Vec<Arc<MadeOf>>,
     pub(crate) nulls: Nulls,
     pub(crate) shard_rows: Vec<u64>,
     pub(crate) block_rows: Vec<u64>,
-    /// Shard and block inside it.
+    /// Shard and block within it, for each block.
     pub(crate) blocks: Vec<(usize, usize)>,
-    /// First row of each block in its shard, as it lies there.
+    /// First row of each block within its shard, before filtering.
     pub(crate) block_starts: Vec<u64>,
     pub(crate) kept: Vec<Kept>,
     pub(crate) skipped: usize,
     pub(crate) lookup: Lookup,
-    /// About how many bytes a row of each field takes.
+    /// Estimated bytes per row of each field.
     pub(crate) weights: Vec<u64>,
     pub(crate) sets: Mutex<Vec<Arc<FieldSet>>>,
     pub(crate) cache: Cache,
@@ -82,7 +82,7 @@ impl TableSource {
         let mut block_rows: Vec<u64> = blocks.iter().zip(&kept).map(rows_of).collect();
         let mut shard_rows = vec![0; shards.len()];
         blocks.iter().zip(&block_rows).for_each(|(place, rows)| shard_rows[place.0] += rows);
-        // Blocks without rows are no blocks: nothing is ever read of them.
+        // Drop blocks without rows: they are never read.
         let mut full = block_rows.iter().map(|rows| *rows > 0);
         blocks.retain(|_| full.next() == Some(true));
         let mut full = block_rows.iter().map(|rows| *rows > 0);
@@ -142,12 +142,13 @@ impl TableSource {
         self.shards.iter().zip(&self.columns.places).map(size).sum::<u64>().checked_div(all).unwrap_or(0)
     }
 
-    /// How many blocks were decoded since the source was opened, and how many `where` left out without reading them.
+    /// Returns how many blocks were decoded since the source was opened, and how many `where`
+    /// skipped without reading them.
     pub fn work(&self) -> (u64, usize) {
         (self.cache.decoded.load(Ordering::Relaxed), self.skipped)
     }
 
-    /// The set of these fields; the same one for the same names.
+    /// Returns the set of these fields; the same set for the same names.
     pub(crate) fn set(&self, names: &[Arc<str>]) -> Result<Arc<FieldSet>> {
         let mut sets = self.sets.hold();
         if let Some(set) = sets.iter().find(|set| set.names == names) {
@@ -173,10 +174,11 @@ impl TableSource {
         })
     }
 
-    /// Where rows lie: their blocks, each once, and for every row the place of its block in that list and the row inside.
+    /// Locates rows: their blocks, each once, and for every row the index of its block in that
+    /// list and the row within it.
     pub(crate) fn places(&self, rows: &[u64]) -> Result<Places> {
         let mut blocks = vec![];
-        // Zero for not seen yet; memory that is not touched costs nothing.
+        // Zero means not seen yet; untouched memory costs nothing.
         let mut seen = vec![0u32; self.blocks.len()];
         let mut places = Vec::with_capacity(rows.len());
         for row in rows {
@@ -194,7 +196,7 @@ impl TableSource {
         Error::Internal { what: format!("row {row} of {}", self.lookup.rows()) }
     }
 
-    /// One field of one row.
+    /// Returns one field of one row.
     pub(crate) fn value(
         &self,
         block: usize,

@@ -1,4 +1,4 @@
-//! What the engine asks of a table.
+//! Implements [`Source`] for tables.
 
 use crate::{
     block::decode::unpacked,
@@ -23,7 +23,7 @@ impl Source for TableSource {
             .map_or_else(String::new, |(block, _)| self.shards[self.blocks[block].0].name().to_owned())
     }
 
-    /// The number of the row in its shard, as it lies there.
+    /// Returns the number of the row within its shard, before filtering.
     fn key(&self, row: u64) -> String {
         let Some((block, inside)) = self.lookup.find(row) else { return String::new() };
         let inside = match &self.kept[block] {

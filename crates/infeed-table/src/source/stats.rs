@@ -1,4 +1,4 @@
-//! What a column has in all: counts, mean, spread, ends, and its distinct values.
+//! Column statistics: counts, mean, standard deviation, extremes, and distinct values.
 
 use crate::{
     block::decode::unpacked,
@@ -12,11 +12,11 @@ use infeed_core::{Dtype, Error, Result, Store, parallel};
 use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Distinct values beyond this many are no categories.
+/// The maximum number of distinct values of a categorical column.
 const MOST: usize = 1_000_000;
 
-/// Numbers seen so far. `m2` is the sum of squared distances from the mean: it loses no digits, however far the mean is from
-/// zero.
+/// Moments of the numbers seen so far. `m2` is the sum of squared distances from the mean, which stays precise
+/// however far the mean is from zero.
 #[derive(Debug, Clone, Copy)]
 struct Moments {
     count: u64,
@@ -31,7 +31,7 @@ impl Moments {
     const NONE: Moments =
         Moments { count: 0, nulls: 0, mean: 0.0, m2: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY };
 
-    /// Of one block, in two passes over values that lie in the cache.
+    /// Computes the moments of one block, in two passes over values that fit the cache.
     fn of(values: &[f64]) -> Self {
         let mut out = Moments::NONE;
         let mut sum = 0.0;
@@ -49,7 +49,7 @@ impl Moments {
         out
     }
 
-    /// Of both together.
+    /// Combines the moments of two sets.
     fn and(self, other: Moments) -> Self {
         let count = self.count + other.count;
         if self.count == 0 || other.count == 0 {
@@ -87,10 +87,11 @@ struct Distinct {
     nulls: u64,
 }
 
-/// Statistics of columns of a table, each read once, on all CPUs.
+/// Computes statistics of columns of a table, each read once, on all CPUs.
 ///
-/// Numbers have `count` (nulls and NaN apart), `nulls`, `mean`, `std` (of the whole, not of a sample), `min` and `max`, after
-/// the operations that `ops` lists for them. Columns of `categories` have `count`, `nulls` and their sorted `values` instead.
+/// Number columns have `count` (without nulls and NaN), `nulls`, `mean`, `std` (of the population, not of a sample),
+/// `min` and `max`, after the operations that `ops` lists for them. Columns in `categories` have `count`, `nulls` and
+/// their sorted `values` instead.
 pub fn column_stats(
     store: &Arc<dyn Store>,
     name: &str,
@@ -143,7 +144,7 @@ fn moments(source: &TableSource, field: usize, steps: &[ops::Op]) -> Result<Json
         steps.iter().for_each(|step| ops::apply(step, &mut all));
         Ok(Moments::of(&all))
     })?;
-    // In the order of the rows, whatever threads did: the same data gives the same digits.
+    // Combined in row order, independent of threads: the same data gives the same digits.
     Ok(blocks.into_iter().fold(Moments::NONE, Moments::and).json())
 }
 

@@ -65,7 +65,7 @@ fn a_table_without_rows() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Any byte may be wrong: values or an error, never a panic that gets out.
+    /// Any byte may be wrong: the result is values or an error, never an escaping panic.
     #[test]
     fn changed_bytes_are_survived(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         thread_local!(static GOOD: (tempfile::TempDir, Vec<u8>) = {

@@ -38,9 +38,9 @@ fn memory_is_kept_to() {
     for row in [0, 100, 0, 200, 0, 100] {
         assert_eq!(take(&source, &[row]), [row as i64]);
     }
-    // 0 and 100 are read, 200 pushes 100 out, so 100 is read again.
+    // 0 and 100 are read, 200 evicts 100, so 100 is read again.
     assert_eq!(source.work().0, 4);
-    // More than fits is still given, each block once.
+    // A request larger than the cache still works, decoding each block once.
     let rows: Vec<u64> = (0..1000).rev().collect();
     let before = source.work().0;
     assert_eq!(take(&source, &rows)[0], 999);
@@ -51,7 +51,7 @@ fn memory_is_kept_to() {
 fn what_comes_back_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let source = numbers(folder.path());
-    // Room for ten blocks of 800 bytes, three of them for blocks that were decoded once.
+    // Room for ten blocks of 800 bytes, three of them for blocks decoded only once.
     source.set_memory(8000);
     source.cache.set_passing(2400);
     let epoch: Vec<u64> = (0..1000).step_by(100).collect();
@@ -62,8 +62,8 @@ fn what_comes_back_is_kept() {
     };
     assert_eq!(decoded(&epoch), 10);
     assert_eq!(decoded(&epoch[7..]), 0, "the last three are still there");
-    assert_eq!(decoded(&epoch[..7]), 7, "the others went");
-    assert_eq!(decoded(&epoch), 0, "and stay once they came back");
+    assert_eq!(decoded(&epoch[..7]), 7, "the others were evicted");
+    assert_eq!(decoded(&epoch), 0, "and are kept once they came back");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn rows_come_in_any_order_and_more_than_once() {
 
 #[test]
 fn many_fields_of_any_width_are_gathered() {
-    // More rows than a tile has; cells of 1, 4, 8, 12 and 80 bytes beside each other; several blocks.
+    // More rows than a tile; adjacent cells of 1, 4, 8, 12 and 80 bytes; several blocks.
     let folder = tempfile::tempdir().unwrap();
     let rows = 1000;
     let lists = |len: i32| {
@@ -125,12 +125,12 @@ fn many_fields_of_any_width_are_gathered() {
             (n * 100, n * 100 + 19)
         );
     }
-    // Narrow fields with a wide one between them, too far apart for a tile.
+    // Narrow fields around a wide one, too far apart for a tile.
     let mut some: Vec<Vec<u8>> = [4, 80, 1].iter().map(|width| vec![0; 1000 * width]).collect();
     let mut spans: Vec<&mut [u8]> = some.iter_mut().map(Vec::as_mut_slice).collect();
     source.fill(&order, &names(&["word", "wide", "flag"]), &mut spans).unwrap();
     assert!(some == [out[3].clone(), out[4].clone(), out[0].clone()]);
-    // Alone, each field is what it is among the others.
+    // Alone, each field has the same bytes as among the others.
     for (at, (field, width)) in fields.iter().zip(widths).enumerate() {
         let mut own = vec![0; 1000 * width];
         source.fill(&order, std::slice::from_ref(field), &mut [&mut own]).unwrap();

@@ -1,4 +1,4 @@
-//! A store over local files that counts what it is asked for.
+//! A store over local files that counts requests.
 
 use infeed_core::{Bytes, Error, Found, Result, Shard, Store};
 use std::{
@@ -8,10 +8,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Files of this machine, or of another one that has no paths and cannot be mapped.
+/// Local files, or simulated remote files that have no paths and cannot be mapped.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    /// Whether it is the other machine.
+    /// Whether to behave like a remote store.
     pub(super) remote: bool,
     /// How often objects were mapped, ranges were read, and ranges were announced.
     pub(super) maps: AtomicUsize,

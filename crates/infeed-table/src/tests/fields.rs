@@ -1,4 +1,4 @@
-//! What columns become.
+//! Tests how columns are converted to fields.
 
 use super::*;
 use arrow_array::{
@@ -94,7 +94,7 @@ fn every_kind_of_column_has_its_field() {
     assert_eq!(source.block_rows(), [2, 1]);
     assert_eq!((source.key(2), source.shard_of(2)), ("2".to_owned(), path.clone()));
     assert!(source.fills("fixed") && source.fills("int") && !source.fills("text") && !source.fills("list"));
-    // A null in a whole number cannot be in a batch; the message has the column and the cure.
+    // A null in an integer column cannot be in a batch; the message names the column and the fix.
     let mut out = [0; 16];
     let error = source.fill(&[0, 1], &names(&["int"]), &mut [&mut out]).unwrap_err().to_string();
     assert!(error.contains("`int` is null") && error.contains("fill="), "{error}");
@@ -192,7 +192,7 @@ fn files_must_agree() {
         let paths: Vec<String> = paths.iter().map(|path| (*path).clone()).collect();
         opened("parquet", &paths, &args)
     };
-    // Another order of the columns is no difference.
+    // A different column order is allowed.
     let source = open(&[&a, &b], json!({})).unwrap();
     assert_eq!(all(&source, "x"), ["1", "2", "1", "2"]);
     assert_eq!(all(&source, "y"), ["a", "b", "a", "b"]);

@@ -1,4 +1,4 @@
-//! Columns into one array.
+//! Tests of matrices: columns in one array.
 
 use super::*;
 use arrow_array::{BooleanArray, Float32Array, Int32Array, Int64Array, StringArray};
@@ -58,7 +58,7 @@ fn operations_in_their_order() {
     let want = [(a(0.0), 0.0, 1), (a(1.0), -1.0, 0), (a(3.0), 1.0, -1), (a(3.0), 7.0, -1)];
     let want: Vec<String> = want.iter().map(|(a, b, c)| format!("[{a} {b} {c}]")).collect();
     assert_eq!(got, want);
-    // A column that is the same everywhere becomes zero.
+    // A constant column becomes zero.
     let flat =
         json!({"columns": ["y"], "dtype": "f64", "ops": {"y": [{"op": "standardize", "mean": 4, "std": 0}]}});
     assert_eq!(matrix(folder.path(), flat).unwrap()[0], "[0]");
@@ -118,7 +118,7 @@ fn what_has_no_number_is_named() {
         (json!({"columns": []}), "at least one column"),
         (json!({"columns": ["a"], "dtype": "q8"}), "no dtype"),
         (json!({"columns": ["a"], "ops": {"a": [{"op": "sqrt"}]}}), "no operation `sqrt`"),
-        (json!({"columns": ["a"], "ops": {"b": []}}), "none of its columns"),
+        (json!({"columns": ["a"], "ops": {"b": []}}), "not one of its columns"),
         (json!({"columns": ["a"], "ops": {"a": [{"op": "standardize"}]}}), "needs a number as `std`"),
     ] {
         let error = open(&path, json!({"columns": [], "matrix": {"m": about}})).unwrap_err().to_string();

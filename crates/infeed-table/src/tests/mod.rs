@@ -1,4 +1,4 @@
-//! Sources over files made here.
+//! Tests of sources over generated files.
 
 mod arrow;
 mod bad;
@@ -16,7 +16,7 @@ use infeed_core::{Record, Result, Source, Store, Value};
 use serde_json::Value as Json;
 use std::{fs::File, path::Path, sync::Arc};
 
-/// Writes a Parquet file with row groups of so many rows.
+/// Writes a Parquet file with row groups of this many rows.
 pub(super) fn parquet(path: &Path, columns: Vec<(&str, ArrayRef)>, group: usize) -> String {
     let batch =
         RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true))).unwrap();
@@ -32,7 +32,7 @@ pub(super) fn open(path: &str, args: Json) -> Result<TableSource> {
     opened("parquet", &[path.to_owned()], &args)
 }
 
-/// Files of this machine as a table.
+/// Opens local files as a table.
 pub(super) fn opened(format: &str, paths: &[String], args: &Json) -> Result<TableSource> {
     crate::open_table(&disk(), format, paths, args.as_object().unwrap())
 }
@@ -45,13 +45,13 @@ pub(super) fn names(fields: &[&str]) -> Vec<Arc<str>> {
     fields.iter().map(|name| Arc::from(*name)).collect()
 }
 
-/// Values of one field in these rows.
+/// Returns the values of one field in these rows.
 pub(super) fn fetch(source: &TableSource, rows: &[u64], field: &str) -> Result<Vec<Value>> {
     let records: Vec<Record> = source.fetch(rows, &names(&[field]))?;
     Ok(records.into_iter().map(|mut record| record.fields.remove(0)).collect())
 }
 
-/// One number, whatever its type, in words.
+/// Formats a value of any type as text.
 pub(super) fn words(value: &Value) -> String {
     match value {
         Value::Tensor(tensor) => {

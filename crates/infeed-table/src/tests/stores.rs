@@ -1,4 +1,4 @@
-//! Every byte comes from the store.
+//! Tests that every byte comes from the store.
 
 use super::{disk::Disk, *};
 use arrow_array::{Float32Array, Int64Array, StringArray};
@@ -35,7 +35,7 @@ fn mapped_where_the_store_can_and_read_by_ranges_elsewhere() {
         assert_eq!(all(&source, "x")[99], "99");
         assert_eq!((all(&source, "f")[3].as_str(), all(&source, "t")[7].as_str()), ("3", "7"));
         assert_eq!(disk.maps.load(Relaxed), maps, "{remote} {read}");
-        // Per block and field one request, whatever the field; none where it is mapped, but a hint.
+        // One request per block and field; if mapped, none but a hint.
         let (reads, hints) = (disk.reads.load(Relaxed) - opened, disk.hints.load(Relaxed));
         assert_eq!((reads, hints), if maps == 1 { (0, 6) } else { (6, 0) }, "{remote} {read}");
     }
@@ -58,7 +58,7 @@ fn opening_takes_few_requests() {
     let far = || Arc::new(Disk { remote: true, ..Disk::default() });
     let disk = far();
     crate::open_table(&on(&disk), "parquet", &[file(folder.path())], &Map::new()).unwrap();
-    assert_eq!(disk.reads.load(Relaxed), 1, "the footer and what says how long it is");
+    assert_eq!(disk.reads.load(Relaxed), 1, "the footer and its length in one request");
     let path = folder.path().join("a.arrow").display().to_string();
     let ints: Int64Array = (0..10).collect();
     let batch = RecordBatch::try_from_iter([("x", Arc::new(ints) as ArrayRef)]).unwrap();
@@ -164,7 +164,7 @@ fn entries_open_and_know_their_arguments() {
         assert!(entry.can.blocks && entry.can.rows && !entry.can.stream, "{}", entry.name);
         assert_eq!(entry.can.remote, entry.name != "sqlite");
         assert!(entry.params.iter().any(|param| param.name == "matrix"), "{}", entry.name);
-        // Every default can be used as it stands.
+        // Every default is valid.
         infeed_core::Args::new(entry.name, entry.params, &Map::new()).unwrap();
     }
 }
@@ -181,7 +181,7 @@ fn files_are_told_by_their_first_bytes() {
     assert_eq!(look("a.feather", b"ARROW1\0\0"), [("arrow", Sure::Certain)]);
     assert_eq!(look("a", b"Obj\x01"), [("avro", Sure::Head)]);
     assert_eq!(look("a", b"SQLite format 3\0"), [("sqlite", Sure::Head)]);
-    // The row-by-row format takes these unless a table is asked for.
+    // The row-by-row format takes these unless a table is requested.
     assert_eq!(look("a.CSV", b"x,y\n"), [("csv_table", Sure::Barely)]);
     assert_eq!(look("a.txt", b"x,y\n"), []);
 }

@@ -1,12 +1,13 @@
-//! A blend as the two arrays that Megatron's and BlendCorpus's helpers make.
+//! A blend as the two arrays that Megatron's and BlendCorpus's helpers produce.
 
 use super::{kernel::Mixer, weights::checked_sum};
 use infeed_core::{Error, Result};
 
-/// The part at each place, and which of its samples stands there, for weights that are normalised already
+/// Returns the part at each place and the number of the sample within it, for weights that are already normalised
 /// ([`super::normalized`]). Equal to the helpers' arrays, number by number.
 ///
-/// Unlike [`super::Blend`] this keeps the helpers' treatment of a weight of 0: such a part is drawn where nobody is behind.
+/// Unlike [`super::Blend`], this treats a weight of 0 as the helpers do: such a part is drawn when
+/// no other part is behind.
 pub fn blending_indices(weights: &[f64], size: u64) -> Result<(Vec<i16>, Vec<i64>)> {
     let size = usize::try_from(size).ok().filter(|size| *size <= 1 << 40);
     let size = size.ok_or_else(|| Error::plan("blend", "more than 2^40 samples; ask for fewer"))?;
@@ -15,7 +16,7 @@ pub fn blending_indices(weights: &[f64], size: u64) -> Result<(Vec<i16>, Vec<i64
     Ok((parts, samples))
 }
 
-/// The same into arrays that are there already, of the same length.
+/// Like [`blending_indices`], but writes into existing arrays of equal length.
 pub fn blending_indices_into(weights: &[f64], parts: &mut [i16], samples: &mut [i64]) -> Result<()> {
     checked_sum(weights)?;
     if weights.len() > i16::MAX as usize {
@@ -28,7 +29,7 @@ pub fn blending_indices_into(weights: &[f64], parts: &mut [i16], samples: &mut [
     }
     let mut used = vec![0i64; weights.len()];
     let mut mixer = Mixer::at(weights, &vec![0; weights.len()], 0);
-    // In pieces, so that the second loop finds the parts in the cache.
+    // In pieces, so that the parts are still in the cache for the second loop.
     for (parts, samples) in parts.chunks_mut(4096).zip(samples.chunks_mut(4096)) {
         mixer.fill(parts);
         for (part, sample) in parts.iter().zip(samples) {

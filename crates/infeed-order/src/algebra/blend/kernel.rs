@@ -1,23 +1,23 @@
-//! The choices of a blend, one after the other, as fast as they can be made without changing one.
+//! Computes the choices of a blend one after the other, as fast as possible without changing any.
 //!
-//! The plain loop compares floats, and as the winner cannot be predicted, a wrong guess of the processor costs more than
-//! the arithmetic. Integers can be compared and selected without branches, so for up to eight parts the errors are kept
-//! as integers, exactly:
+//! A plain loop compares floats. The winner is unpredictable, and a branch misprediction costs more than the
+//! arithmetic. Integers can be compared and selected without branches, so for up to eight parts the errors
+//! are kept as exact integers:
 //!
-//! * From the place on where every `w * i` is at least 1, it is a multiple of 2^-52, and so is the error, whose
-//!   subtraction is then exact. Times 2^55 the error is an integer that fits into 64 bits, with three zero bits below.
-//! * These three bits hold `7 - part`. The largest key is the largest error, with the first part winning ties, and
-//!   the key itself says which part it is.
-//! * `w * i` times 2^55 is the float's bits shifted left, plus a constant that stays while the exponent stays. What falls
-//!   off at the left is a multiple of 2^64, so in wrapping arithmetic the difference to `used` is still right.
+//! * Once every `w * i` is at least 1, it is a multiple of 2^-52, and so is the error, so its subtraction is exact.
+//!   Times 2^55 the error is an integer that fits into 64 bits, with three zero bits at the bottom.
+//! * These three bits hold `7 - part`. The largest key is then the largest error, the first part wins ties, and the
+//!   key itself tells which part it is.
+//! * `w * i` times 2^55 is the float's bits shifted left, plus a constant that is fixed while the exponent is. The
+//!   bits shifted out are a multiple of 2^64, so in wrapping arithmetic the difference to `used` is still correct.
 //!
-//! A piece in which an exponent changes, or which fails another condition, is made with floats.
+//! A piece in which an exponent changes, or which fails another condition, is computed with floats.
 
-/// The number of a part, in as few bits as do.
+/// The number of a part, in as few bits as necessary.
 pub(super) trait Tag: Copy + PartialEq + Default {
-    /// From a number that fits.
+    /// Converts from a number that fits.
     fn of(part: usize) -> Self;
-    /// The number.
+    /// Returns the number.
     fn part(self) -> usize;
 }
 
@@ -35,11 +35,11 @@ macro_rules! tag {
 }
 tag!(u8, u16, i16);
 
-/// Choices per piece. A part's count inside a piece must fit into the nine bits above the fraction of a key.
+/// Choices per piece. The count of a part within a piece must fit into the nine bits above the fraction of a key.
 const PIECE: usize = 256;
 const ONE: i64 = 1 << 55;
 
-/// The state of a blend at some place.
+/// The state of a blend at a place.
 #[derive(Debug, Clone)]
 pub(super) struct Mixer {
     weights: Vec<f64>,
@@ -51,19 +51,19 @@ pub(super) struct Mixer {
 }
 
 impl Mixer {
-    /// A blend at place `next`, where the parts have been used so often.
+    /// Creates the state at place `next`, given how often each part has been used.
     pub(super) fn at(weights: &[f64], used: &[u64], next: u64) -> Self {
         let fair = (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12;
         let used = used.iter().map(|used| *used as f64).collect();
         Mixer { weights: weights.to_vec(), used, next, fair, errors: Vec::new() }
     }
 
-    /// How often each part has been used.
+    /// Returns how often each part has been used.
     pub(super) fn used(&self) -> impl Iterator<Item = u64> {
         self.used.iter().map(|used| *used as u64)
     }
 
-    /// Makes the next choices.
+    /// Computes the next choices.
     pub(super) fn fill<T: Tag>(&mut self, tags: &mut [T]) {
         for piece in tags.chunks_mut(PIECE) {
             match self.weights.len() {
@@ -90,7 +90,8 @@ impl Mixer {
         self.used.copy_from_slice(&used);
     }
 
-    /// For any number of parts: errors and their maximum in one loop that can be vectorised, then a search.
+    /// For any number of parts: computes errors and their maximum in one vectorisable loop, then
+    /// searches for the maximum.
     fn many<T: Tag>(&mut self, tags: &mut [T]) {
         self.errors.resize(self.weights.len().next_multiple_of(8), f64::NEG_INFINITY);
         for (i, tag) in tags.iter_mut().enumerate() {
@@ -117,7 +118,7 @@ fn position(start: u64, offset: usize) -> f64 {
     ((start + offset as u64) as f64).max(1.0)
 }
 
-/// The definition as it stands.
+/// The definition, implemented literally.
 fn floats<const N: usize, T: Tag>(weights: &[f64; N], used: &mut [f64; N], start: u64, tags: &mut [T]) {
     for (i, tag) in tags.iter_mut().enumerate() {
         let place = position(start, i);
@@ -135,7 +136,7 @@ fn floats<const N: usize, T: Tag>(weights: &[f64; N], used: &mut [f64; N], start
     }
 }
 
-/// The same with integers. Does nothing and returns false where that would not be exact.
+/// Same as [`floats`], with integers. Does nothing and returns false where that would not be exact.
 fn integers<const N: usize, T: Tag>(
     weights: &[f64; N],
     used: &mut [f64; N],
@@ -144,14 +145,14 @@ fn integers<const N: usize, T: Tag>(
 ) -> bool {
     let (first, end) = (start as f64, (start + tags.len() as u64) as f64);
     let mut shifts = [0; N];
-    // What a key is beyond the shifted bits of `w * i`.
+    // The difference between a key and the shifted bits of `w * i`.
     let mut beyond = [0i64; N];
     for part in 0..N {
         let share = weights[part] * first;
         let exponent = share.to_bits() >> 52;
         let error = share - used[part];
         // 1023 is the exponent of 1, 1083 that of 2^60. The sum of all errors is about 0 and the chosen one is the
-        // largest, so none gets below -1 and none above the number of parts: 64 is far away from both.
+        // largest, so none gets below -1 or above the number of parts: 64 is far from both.
         let exact = (1023..1083).contains(&exponent) && exponent == (weights[part] * end).to_bits() >> 52;
         if !exact || error.abs() > 64.0 {
             return false;

@@ -1,9 +1,9 @@
-//! A mixture of orders by weight, with the smallest possible error at every place.
+//! A weighted mixture of orders, with the smallest possible error at every place.
 //!
-//! At place `i` the part stands that is furthest behind its share: `argmax_d(w_d * max(i, 1) - used_d)` in f64, where
-//! `used_d` counts its places so far and the first wins ties. This is the order of Megatron's and BlendCorpus's blends,
-//! index for index. Each choice depends on all before it, so choices are made once, when the blend is built
-//! ([`kernel`]), and kept as a byte each ([`table`]).
+//! Place `i` goes to the part that is furthest behind its share: `argmax_d(w_d * max(i, 1) - used_d)` in f64, where
+//! `used_d` counts its places so far and the first part wins ties. This is the order of Megatron's and BlendCorpus's
+//! blends, index for index. Each choice depends on all earlier ones, so choices are computed once, when the blend is
+//! built ([`kernel`]), and stored as one byte each ([`table`]).
 
 mod indices;
 mod kernel;
@@ -24,26 +24,26 @@ use infeed_core::{Error, Order, Result};
 use serde::{Deserialize, Serialize};
 use table::Table;
 
-/// How long an epoch of a blend is.
+/// The length of an epoch of a blend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum BlendLength {
-    /// As long as no part is asked for more than it has.
+    /// Ends before any part would be asked for more places than it has.
     #[default]
     First,
-    /// Until every part has been gone through at least once. Smaller ones come again meanwhile.
+    /// Ends when every part has been read at least once. Smaller parts repeat meanwhile.
     All,
-    /// So many places.
+    /// A fixed number of places.
     Exactly(u64),
 }
 
 /// Parts mixed by weight.
 ///
-/// Over the epochs a part is read on and on: what one epoch leaves over comes in the next, and when the part ends, its
-/// own next epoch begins. So no row of a part is starved, whatever the weights.
+/// Each part is read continuously across epochs: the next epoch goes on where the last one stopped, and when the part
+/// ends, its own next epoch begins. So every row of a part is used eventually, whatever the weights.
 #[derive(Debug)]
 pub struct Blend {
-    /// Those that are drawn from; a weight of 0 takes a part out.
+    /// The parts with a nonzero weight; the others are removed.
     parts: Vec<Below>,
     lengths: Vec<u64>,
     table: Table,
@@ -58,7 +58,7 @@ impl Blend {
             return Err(Error::plan("blend", what));
         }
         let weights = normalized(weights)?;
-        // A weight of 0 has an error of 0, which would win where all others are 0 or below: it must not take part.
+        // A part of weight 0 has an error of 0, which would win if all others are 0 or below, so it must be removed.
         let drawn = |part: &usize| weights[*part] > 0.0;
         if let Some(part) = (0..parts.len()).filter(drawn).find(|part| parts[*part].places() == 0) {
             let what =
@@ -98,10 +98,11 @@ impl Order for Blend {
     }
 }
 
-/// The inner epoch and place of sample `k` of a part with `length` places that is asked for `asked` in each epoch.
+/// Returns the inner epoch and place of sample `k` of a part with `length` places that contributes
+/// `asked` of them per epoch.
 fn onward(epoch: u64, asked: u64, k: u64, length: u64) -> (u64, u64) {
     match epoch.checked_mul(asked).and_then(|before| before.checked_add(k)) {
-        // Most come here, and a comparison is cheaper than a division.
+        // The common case: a comparison is cheaper than a division.
         Some(at) if at < length => (0, at),
         Some(at) => (at / length, at % length),
         None => {

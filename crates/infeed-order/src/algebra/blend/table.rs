@@ -1,8 +1,8 @@
-//! The choices of a blend, kept so that any place is found at once.
+//! The choices of a blend, stored so that any place is found quickly.
 //!
-//! One byte per place says the part (two where there are more than 256). Which sample of the part it is, is how often the
-//! part was chosen before: counts are kept for every 64 places or more, and the rest is counted. A blend of more places
-//! than memory should hold keeps the counts only, and makes the choices of a block again when they are asked for.
+//! One byte per place holds the part (two bytes if there are more than 256). The sample number is how often the part
+//! was chosen before: counts are stored for every 64 places or more, and the rest is counted. A blend too long to
+//! store keeps only the counts and recomputes the choices of a block on demand.
 
 use super::{
     super::group::Whom,
@@ -12,16 +12,16 @@ use super::{
 use crate::recent::Recent;
 use infeed_core::{Error, Result};
 
-/// Longer blends keep no choices.
+/// Longer blends do not store their choices.
 const KEPT: u64 = 1 << 28;
-/// Longer blends are refused: choosing takes hours.
+/// Longer blends are rejected, because computing the choices takes hours.
 const LIMIT: u64 = 1 << 40;
-/// Exponents of the places per block: at least, and where choices are made again.
+/// Log2 of the places per block: the minimum, and the value for recomputed choices.
 const BITS: u32 = 6;
 const REPLAYED: u32 = 12;
-/// Choices that are counted at once: a cache line of them.
+/// Choices counted at once: one cache line.
 const PIECE: usize = 64;
-/// Their numbers, as a list: a range of bytes keeps the compiler from doing many at once.
+/// Their indices as an array: a range of `u8` prevents vectorisation.
 const NUMBERS: [u8; PIECE] = {
     let mut numbers = [0; PIECE];
     let mut at = 0;
@@ -31,7 +31,7 @@ const NUMBERS: [u8; PIECE] = {
     }
     numbers
 };
-/// Up to this gap, going on from the last place is cheaper than counting from the block's start.
+/// Up to this gap, counting on from the last place is cheaper than counting from the start of the block.
 const NEAR: usize = 16;
 
 /// All choices of an epoch.
@@ -39,11 +39,11 @@ const NEAR: usize = 16;
 pub(super) struct Table {
     weights: Vec<f64>,
     places: u64,
-    /// Places per block: a power of two, given by its exponent.
+    /// Log2 of the places per block.
     bits: u32,
-    /// How often each part was chosen before each block: one row per block.
+    /// How often each part was chosen before each block; one row per block.
     marks: Vec<u64>,
-    /// How often each part is chosen in all.
+    /// How often each part is chosen in total.
     asked: Vec<u64>,
     tags: Tags,
 }
@@ -56,7 +56,7 @@ enum Tags {
 }
 
 impl Table {
-    /// Makes all choices. `lengths` are the places of the parts, of which none is empty.
+    /// Computes all choices. `lengths` are the numbers of places of the parts, none of them 0.
     pub(super) fn build(weights: Vec<f64>, lengths: &[u64], end: BlendLength) -> Result<Self> {
         let most = most_places(&weights, lengths, end);
         if most > LIMIT as f64 {
@@ -67,14 +67,14 @@ impl Table {
         Table::keeping(weights, lengths, end, most <= KEPT as f64)
     }
 
-    /// With choices that are kept, or made again.
+    /// Builds the table, with choices stored or recomputed on demand.
     pub(super) fn keeping(weights: Vec<f64>, lengths: &[u64], end: BlendLength, keep: bool) -> Result<Self> {
         let parts = weights.len();
         if parts > 1 << 16 {
             let what = format!("{parts} parts are more than 65536; blend in two levels");
             return Err(Error::plan("blend", what));
         }
-        // Many parts have long rows of counts, which longer blocks make up for.
+        // With many parts, each row of counts is long, so blocks are longer to compensate.
         let bits = if keep { (16 * parts).ilog2().clamp(BITS, REPLAYED) } else { REPLAYED };
         let mut table = Table {
             weights,
@@ -120,17 +120,17 @@ impl Table {
         }
     }
 
-    /// Places of an epoch.
+    /// Returns the number of places in an epoch.
     pub(super) fn places(&self) -> u64 {
         self.places
     }
 
-    /// How many places each part has in an epoch.
+    /// Returns how many places each part has in an epoch.
     pub(super) fn asked(&self) -> &[u64] {
         &self.asked
     }
 
-    /// The part at each place, and how often it was chosen before the place's block.
+    /// Writes the part at each place, and how often it was chosen before the block of that place.
     fn read<T: Tag>(&self, tags: &[T], places: &[u64], whom: &mut [Whom]) {
         for (whom, place) in whom.iter_mut().zip(places) {
             let part = tags[*place as usize].part();
@@ -138,11 +138,11 @@ impl Table {
         }
     }
 
-    /// Replaces each place by the number of the sample inside its part, and says which part that is; what stands
-    /// beside the part is left over. There must be at least one place.
+    /// Replaces each place by the number of the sample within its part, and writes the part to `whom`. The second
+    /// number in `whom` is scratch. There must be at least one place.
     pub(super) fn locate(&self, mut places: &mut [u64], mut whom: &mut [Whom]) {
         places.iter_mut().for_each(|place| *place = (*place).min(self.places - 1));
-        // Reading parts and counts first lets the processor wait for many cache lines at once, not one after the other.
+        // Reads parts and counts first, so that the cache misses overlap.
         match &self.tags {
             Tags::Narrow(tags) => self.read(tags, places, whom),
             Tags::Wide(tags) => self.read(tags, places, whom),
@@ -173,9 +173,9 @@ impl Table {
     }
 }
 
-/// Places inside one block: neighbours go on from one another, lone ones are counted for.
+/// Locates places within one block: runs are counted incrementally, isolated places individually.
 fn inside<T: Tag>(tags: &[T], mark: &[u64], places: &mut [u64], whom: &mut [Whom]) {
-    // How often each part was chosen before `next`; empty while nothing is known.
+    // How often each part was chosen before `next`; empty if not yet counted.
     let (mut used, mut next): (Vec<u64>, usize) = (Vec::new(), 0);
     for i in 0..places.len() {
         let place = places[i] as usize;
@@ -199,8 +199,8 @@ fn inside<T: Tag>(tags: &[T], mark: &[u64], places: &mut [u64], whom: &mut [Whom
     }
 }
 
-/// How often the tag occurs before the place. Where a piece is whole, all of it is looked at: many at once and without a
-/// branch that depends on the place, which costs less than stopping in time.
+/// Returns how often the tag occurs before the place. Full pieces are scanned whole: vectorised and without a branch
+/// on the place, which is cheaper than stopping early.
 fn count<T: Tag>(tags: &[T], place: usize, tag: T) -> u64 {
     let (pieces, rest) = tags.as_chunks::<PIECE>();
     let (whole, last) = (place / PIECE, (place % PIECE) as u8);
@@ -217,7 +217,7 @@ fn count<T: Tag>(tags: &[T], place: usize, tag: T) -> u64 {
         }
 }
 
-/// At least as many places as there will be: a part is never more than the number of parts behind its share.
+/// Returns an upper bound on the number of places: a part is never further behind its share than the number of parts.
 fn most_places(weights: &[f64], lengths: &[u64], end: BlendLength) -> f64 {
     let slack = weights.len() as f64 + 1.0;
     let each = weights.iter().zip(lengths).map(|(weight, length)| (*length as f64 + slack) / weight);
@@ -228,8 +228,8 @@ fn most_places(weights: &[f64], lengths: &[u64], end: BlendLength) -> f64 {
     }
 }
 
-/// After how many of the block's choices the epoch ends, if it ends there. `mark` holds the counts before the block and
-/// the mixer those after it, so that most blocks need no look at their choices.
+/// Returns after how many choices of the block the epoch ends, if it ends there. `mark` holds the counts before the
+/// block and the mixer those after it, so most blocks need not be scanned.
 fn stop_inside<T: Tag>(
     block: &[T],
     mark: &[u64],

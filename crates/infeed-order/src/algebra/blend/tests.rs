@@ -1,4 +1,4 @@
-//! The blend against its definition.
+//! Tests the blend against its definition.
 
 use super::{table::Table, *};
 use crate::{Global, Sequential, algebra::check::holds};
@@ -6,7 +6,7 @@ use infeed_core::OrderExt;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// The definition: part and sample at each place.
+/// The definition: the part and sample at each place.
 pub(crate) fn plain(weights: &[f64], size: u64) -> Vec<(usize, u64)> {
     let mut used = vec![0u64; weights.len()];
     let mut chosen = vec![];
@@ -24,7 +24,7 @@ pub(crate) fn plain(weights: &[f64], size: u64) -> Vec<(usize, u64)> {
     chosen
 }
 
-/// The epoch's places, cut where the length says.
+/// The places of an epoch, ending where the length says.
 pub(crate) fn plain_epoch(weights: &[f64], lengths: &[u64], length: BlendLength) -> Vec<(usize, u64)> {
     let most = lengths.iter().sum::<u64>() as f64 * 2.0 + 20.0;
     let least = weights.iter().copied().fold(1.0, f64::min);
@@ -46,7 +46,7 @@ fn parts(lengths: &[u64]) -> Vec<Below> {
 }
 
 fn weight() -> impl Strategy<Value = f64> {
-    // Round numbers make ties, tiny ones stay long in the beginning where keys are not exact.
+    // Round weights produce ties; with tiny ones, keys are not exact for a long time.
     prop_oneof![(1u32..9).prop_map(f64::from), 0.01f64..1.0, 1e-4f64..1e-2]
 }
 
@@ -73,7 +73,7 @@ fn a_weight_of_zero_is_never_drawn() {
     let order = Blend::new(parts(&[0, 8, 8]), &[0.0, 0.5, 0.5], BlendLength::First).unwrap();
     assert_eq!(order.places(), 16);
     assert!(order.rows(0, 0..16).iter().all(|row| *row >= 1000));
-    // The formula alone would draw it as soon as all others have got exactly their share.
+    // The plain formula would draw it as soon as all others have exactly their share.
     assert_eq!(plain(&[0.0, 0.5, 0.5], 3)[2].0, 0);
 }
 
@@ -97,7 +97,7 @@ fn many_parts() {
     }
 }
 
-/// Long enough that the float's exponents change often and keys wrap.
+/// Long enough that the exponents change often and keys wrap.
 #[test]
 fn long_ones() {
     for weights in
@@ -113,7 +113,7 @@ fn long_ones() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// With weights as they come, also those that do not add up to 1 and are 0.
+    /// With arbitrary weights, including ones that are 0 or do not add up to 1.
     #[test]
     fn arrays_as_defined(
         weights in prop::collection::vec(prop_oneof![4 => weight(), 1 => Just(0.0)], 1..12),
@@ -149,7 +149,7 @@ proptest! {
         holds(&order, epoch, &expected);
     }
 
-    /// Choices that are made again are the choices that were made.
+    /// Recomputed choices equal the stored ones.
     #[test]
     fn replayed_as_kept(
         recipe in prop::collection::vec((weight(), 1u64..4000), 1..12),

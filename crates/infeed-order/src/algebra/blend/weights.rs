@@ -1,17 +1,17 @@
-//! Weights that add up to 1, to the last bit as NumPy makes them.
+//! Normalises weights, bit-identical to NumPy.
 
 use infeed_core::{Error, Result};
 
-/// Each weight divided by their sum. Refuses weights that mean nothing.
+/// Divides each weight by their sum. Rejects invalid weights.
 ///
-/// The sum is taken in the order of NumPy's `sum`: the file lists that blends come from are normalised with NumPy, and
-/// with eight parts or more another order of additions is another blend.
+/// Adds in the order of NumPy's `sum`: the file lists of blends are normalised with NumPy, and with eight parts or
+/// more a different order of additions gives a different blend.
 pub fn normalized(weights: &[f64]) -> Result<Vec<f64>> {
     let sum = checked_sum(weights)?;
     Ok(weights.iter().map(|weight| weight / sum).collect())
 }
 
-/// The sum of weights that make sense.
+/// Returns the sum of the weights after checking them.
 pub(super) fn checked_sum(weights: &[f64]) -> Result<f64> {
     if let Some((part, wrong)) = weights.iter().enumerate().find(|(_, w)| !(w.is_finite() && **w >= 0.0)) {
         let what = format!("weight {wrong} of part {part} is no weight; give a finite number, 0 or larger");
@@ -25,7 +25,7 @@ pub(super) fn checked_sum(weights: &[f64]) -> Result<f64> {
     Ok(sum)
 }
 
-/// Up to 128 numbers are added in eight columns, more are halved at a multiple of eight.
+/// Adds up to 128 numbers in eight columns; longer lists are halved at a multiple of eight.
 fn pairwise(numbers: &[f64]) -> f64 {
     let plain = |start: f64, numbers: &[f64]| numbers.iter().fold(start, |sum, number| sum + number);
     if numbers.len() < 8 {
@@ -51,7 +51,8 @@ fn pairwise(numbers: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Bits of `np.sum(1 / (np.arange(n) + 3.0))`, by NumPy 2.4; adding from left to right gives others from 9 on.
+    /// Bits of `np.sum(1 / (np.arange(n) + 3.0))` from NumPy 2.4; adding from left to right gives
+    /// other bits from 9 numbers on.
     #[test]
     fn sums_as_numpy() {
         for (n, bits) in [

@@ -1,4 +1,4 @@
-//! What is decoded and kept over epochs. Blocks are as large as they say, and take no memory.
+//! Tests what is decoded and kept over epochs. Blocks only claim a size and take no memory.
 
 use super::*;
 use infeed_core::Rng;
@@ -9,7 +9,7 @@ fn block(_key: Key) -> Result<Decoded> {
     Ok(Decoded { stride: 0, memory: vec![], cells: vec![], bad: vec![], bytes: BLOCK })
 }
 
-/// Blocks in random order, `mixed` of them at a time, each of these in every one of some batches. How many were decoded.
+/// Reads blocks in random order, `mixed` of them at a time in several batches. Returns how many were decoded.
 fn epoch(cache: &Cache, blocks: usize, mixed: usize, seed: u64) -> u64 {
     let before = cache.decoded.load(Ordering::Relaxed);
     let mut rng = Rng::at(7, seed, 0, 0);
@@ -20,7 +20,7 @@ fn epoch(cache: &Cache, blocks: usize, mixed: usize, seed: u64) -> u64 {
     for window in order.chunks(mixed) {
         let keys: Vec<Key> = window.iter().map(|block| (*block, 0)).collect();
         for batch in 0..20 {
-            // Not all of them at once: blocks that are in use are never let go.
+            // Not all of them at once: blocks in use are never evicted.
             let half = if batch % 2 == 0 { &keys[..keys.len() / 2] } else { &keys[keys.len() / 2..] };
             cache.get(half, &block).unwrap();
         }
@@ -82,6 +82,6 @@ fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
     assert_eq!(kept(&mut state, true), [true; 8]);
     assert_eq!(kept(&mut state, false), [false, false, false, true, false, false, false, true]);
     state.kept = 95;
-    assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside those that pass");
-    assert!(!state.keeps((9, 0), 10, 200, true), "it was never here");
+    assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside the passing blocks");
+    assert!(!state.keeps((9, 0), 10, 200, true), "it was never decoded before");
 }

@@ -34,7 +34,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
 
 const SYNC: u64 = 16;
 
-/// Bytes that are read to see the two numbers before a block.
+/// Bytes read to parse the two numbers before a block.
 const PEEK: u64 = 20;
 
 /// One file.
@@ -45,7 +45,7 @@ pub(crate) struct AvroShard {
     header: Bytes,
     schema: SchemaRef,
     rows: Vec<u64>,
-    /// Where each block lies, with its numbers and its sync marker.
+    /// Start and length of each block, including its numbers and its sync marker.
     places: Vec<(u64, u64)>,
 }
 
@@ -100,7 +100,7 @@ impl AvroShard {
     }
 }
 
-/// The bytes before the first block.
+/// Returns the bytes before the first block.
 fn header(input: &ShardBytes) -> Result<Bytes> {
     let none = || input.damaged(0, "this is no Avro file: it does not begin with `Obj`");
     if input.len < 4 || &input.get(0, 4)?[..] != b"Obj\x01" {
@@ -120,7 +120,7 @@ fn header(input: &ShardBytes) -> Result<Bytes> {
     }
 }
 
-/// Length of the metadata and the sync marker; `None` when there are too few bytes.
+/// Returns the length of the metadata and the sync marker; `None` if there are too few bytes.
 fn metadata(all: &[u8]) -> Option<usize> {
     let mut rest = all;
     loop {
@@ -129,7 +129,7 @@ fn metadata(all: &[u8]) -> Option<usize> {
             break;
         }
         if count < 0 {
-            // Then the size of the pairs in bytes comes before them.
+            // The size of the pairs in bytes precedes them.
             zigzag(&mut rest)?;
             count = count.checked_neg()?;
         }
@@ -141,7 +141,7 @@ fn metadata(all: &[u8]) -> Option<usize> {
     rest.get(SYNC as usize..).map(|after| all.len() - after.len())
 }
 
-/// A number in zigzag form, of seven bits a byte.
+/// Parses a zigzag-encoded variable-length integer.
 fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
@@ -177,7 +177,7 @@ impl Blocks for AvroShard {
             Error::sample(format!("it cannot be decoded ({what}); write the file again or leave it out"))
         };
         let (start, len) = self.places[block];
-        // A file of its own, with one block.
+        // Build a file with only this block.
         let mut file = Vec::with_capacity(self.header.len() + len as usize);
         file.extend_from_slice(&self.header);
         file.extend_from_slice(&self.input.get(start, len)?);

@@ -1,7 +1,7 @@
-//! Comma-separated values as a table: a block is some thousand rows, parsed into columns when it is wanted.
+//! CSV as a table: a block is some thousand rows, parsed into columns on demand.
 //!
-//! The file is gone through once when it is opened, to find where rows begin. A cell that is not what its column is makes its
-//! row a bad one, and no other.
+//! The file is scanned once when it is opened, to find where rows begin. A cell that does not match the type of its
+//! column makes only its own row a bad sample.
 
 mod parse;
 mod sketch;
@@ -22,11 +22,11 @@ use parse::CsvColumn;
 use sketch::Sketch;
 use std::sync::Arc;
 
-/// Rows and bytes of a block, at most: small enough that a shuffle mixes many of them, large enough that handling one costs
-/// nothing.
+/// Maximum rows and bytes per block: small enough that a shuffle mixes many of them, large enough
+/// to amortise the overhead.
 const ROWS: usize = 1 << 14;
 const BYTES: u64 = 4 << 20;
-/// Bytes in which rows are looked for at a time, and the longest row.
+/// Bytes scanned for rows at a time, and the longest row.
 const PIECE: u64 = 1 << 20;
 const LONGEST: u64 = 256 << 20;
 
@@ -73,7 +73,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
         endings: &[".csv", ".tsv"],
         magic: &[],
         can: Can { blocks: true, ..Can::ROWS },
-        // Such files belong to the format that reads them row by row, unless a table is asked for.
+        // Such files belong to the format that reads them row by row, unless a table is requested.
         recognise: Some(|file| FORMAT.entry.has_ending(file.name).then(|| Guess::new(Sure::Barely))),
         recognise_folder: Some(|look| {
             let count = look.files.iter().filter(|name| FORMAT.entry.has_ending(name)).count();
@@ -85,10 +85,10 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
     data_sets: false,
 };
 
-/// The type of a column; nothing is text.
+/// The type of a column; `None` is text.
 type CsvType = Option<Dtype>;
 
-/// Opens files whose columns have the same types, which are settled by the first rows of all.
+/// Opens files with common column types, which are inferred from the first rows of all files.
 fn shards(files: &ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>> {
     let sketches = files.map(|_, bytes| Sketch::new(&bytes, files.args))?;
     let types = sketch::types(&sketches, files.args)?;
@@ -98,7 +98,7 @@ fn shards(files: &ShardFiles<'_>) -> Result<Vec<Arc<dyn Blocks>>> {
     })
 }
 
-/// Some rows one after the other.
+/// A run of consecutive rows.
 #[derive(Debug, Clone, Copy)]
 struct LinesPlace {
     start: u64,
@@ -191,7 +191,7 @@ impl CsvShard {
         Ok(())
     }
 
-    /// The rows of a block.
+    /// Returns the rows of a block.
     fn lines(&self, block: usize) -> Result<(Bytes, Vec<End>)> {
         let place = self.places[block];
         let bytes = self.input.get(place.start, place.len)?;
@@ -201,7 +201,7 @@ impl CsvShard {
     }
 }
 
-/// What an error says, without the place that is not known yet.
+/// Returns the message of an error, without a location.
 fn said(error: Error) -> String {
     match error {
         Error::Sample { what, .. } => what,
@@ -238,7 +238,7 @@ impl Blocks for CsvShard {
         let (mut start, mut line, mut bad, mut found) = (0, self.places[block].line, vec![], vec![]);
         for (row, end) in ends.iter().enumerate() {
             let whole = &bytes[start..end.at];
-            // A mark of UTF-8 stands before the first row of a file.
+            // The first row of a file may start with a UTF-8 byte order mark.
             let first = self.places[block].start == 0 && row == 0;
             let cut = bare(if first { unmarked(whole) } else { whole });
             let made = cells(cut, self.delimiter, &mut found)
@@ -257,7 +257,7 @@ impl Blocks for CsvShard {
                     Ok(())
                 });
             if let Err(what) = made {
-                // What was put for the row before it failed is gone or stays without meaning.
+                // Cells already added for the row are kept but ignored.
                 out.iter_mut().for_each(|column| column.lose(row));
                 bad.push((row as u32, format!("line {}: {what}", line + u64::from(end.lines) - 1)));
             }

@@ -1,4 +1,4 @@
-//! Cells into a column.
+//! Parses cells into a column.
 
 use super::CsvType;
 use arrow_array::{
@@ -15,7 +15,7 @@ use infeed_records::{
 };
 use std::sync::Arc;
 
-/// The Arrow type of a column.
+/// Returns the Arrow type of a column.
 pub(super) fn arrow_type(of: CsvType) -> DataType {
     match of {
         None => DataType::Utf8,
@@ -29,12 +29,12 @@ pub(super) fn arrow_type(of: CsvType) -> DataType {
         Some(Dtype::U64) => DataType::UInt64,
         Some(Dtype::I64) => DataType::Int64,
         Some(Dtype::F32) => DataType::Float32,
-        // Half precision is refused where types are given.
+        // Half precision is rejected when types are given.
         Some(Dtype::F64 | Dtype::F16 | Dtype::Bf16) => DataType::Float64,
     }
 }
 
-/// A column in the making. Rows are put one after the other.
+/// A column under construction. Rows are added one after the other.
 pub(super) enum CsvColumn {
     Text(StringBuilder, usize),
     Bool(BooleanBuilder, usize),
@@ -54,7 +54,7 @@ impl CsvColumn {
         }
     }
 
-    /// Puts the cell of a row. An empty one is a null, but for text.
+    /// Adds the cell of a row. An empty cell is a null, except for text.
     pub(super) fn put(&mut self, row: usize, cell: &[u8]) -> Result<()> {
         match self {
             CsvColumn::Text(out, len) => {
@@ -78,7 +78,7 @@ impl CsvColumn {
         Ok(())
     }
 
-    /// Says that a row makes no sense. What was put for it before stays; nothing is read of it.
+    /// Marks a row as invalid. A cell already added for it stays but is ignored.
     pub(super) fn lose(&mut self, row: usize) {
         match self {
             CsvColumn::Text(out, len) if *len <= row => {
@@ -106,7 +106,7 @@ impl CsvColumn {
     }
 }
 
-/// An array of numbers.
+/// Creates an array of numbers.
 fn numbers(dtype: Dtype, data: Buffer, nulls: Option<NullBuffer>) -> ArrayRef {
     macro_rules! arrays {
         ($($dtype:ident $type:ident),*) => {

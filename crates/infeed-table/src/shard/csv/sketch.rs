@@ -1,4 +1,4 @@
-//! What the first rows of a file tell: what separates fields, the names of columns and their types.
+//! Infers from the first rows of a file: the delimiter, the column names and their types.
 
 use super::CsvType;
 use crate::{open::args::TableArgs, shard::bytes::ShardBytes};
@@ -11,11 +11,11 @@ use infeed_records::{
 };
 use std::sync::Arc;
 
-/// Bytes and rows that are looked at.
+/// Maximum bytes and rows examined.
 const BYTES: u64 = 1 << 20;
 const ROWS: usize = 1000;
 
-/// How compressed files begin.
+/// Magic bytes of compressed files.
 const PACKED: [(&[u8], &str); 5] = [
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
@@ -31,7 +31,7 @@ pub(super) struct Sketch {
     pub(super) delimiter: u8,
     pub(super) names: Vec<Arc<str>>,
     guesses: Vec<Guess>,
-    /// Columns with an empty cell.
+    /// Whether each column has an empty cell.
     gaps: Vec<bool>,
 }
 
@@ -75,7 +75,7 @@ impl Sketch {
         let (mut guesses, mut gaps) = (vec![Guess::Unknown; names.len()], vec![false; names.len()]);
         for (line, row) in rows {
             let cut = cells(row, delimiter, &mut found).and_then(|()| count(found.len(), names.len()));
-            // A row that makes no sense is a bad one when it is read; of the first one everything depends.
+            // An invalid row becomes a bad sample when it is read, but everything depends on the first one.
             match cut {
                 Err(e) if line <= 2 => return Err(at(line, e)),
                 Err(_) => continue,
@@ -84,7 +84,7 @@ impl Sketch {
             for ((guess, gap), cell) in guesses.iter_mut().zip(&mut gaps).zip(&found) {
                 let one = csv::guess(&cell.bytes(row));
                 *gap |= one == Guess::Unknown;
-                // What is neither all numbers nor all true and false is text.
+                // A column that is neither all numbers nor all booleans is text.
                 *guess = guess.meet(one).unwrap_or(Guess::Text);
             }
         }
@@ -92,7 +92,7 @@ impl Sketch {
     }
 }
 
-/// The types of columns in all files: what the user says, or what the first rows of all have in common.
+/// Returns the types of columns in all files: those given by the user, or those common to the first rows of all files.
 pub(super) fn types(sketches: &[Sketch], args: &TableArgs) -> Result<Vec<(Arc<str>, CsvType)>> {
     let mut all: Vec<(Arc<str>, Guess, bool)> = vec![];
     for sketch in sketches {
@@ -122,10 +122,11 @@ pub(super) fn types(sketches: &[Sketch], args: &TableArgs) -> Result<Vec<(Arc<st
             let given = args.csv.types.iter().find(|(known, _)| **known == *name).map(|(_, of)| *of);
             let of = given.unwrap_or(match guess {
                 Guess::Bool => Some(Dtype::Bool),
-                // In a matrix of floats it does not matter, and one cell that is no whole number further down would.
+                // In a matrix of floats the type does not matter, and a later cell that is not an
+                // integer must not be an error.
                 Guess::Int if gaps || in_floats(&name, args) => Some(Dtype::F64),
                 Guess::Int => Some(Dtype::I64),
-                // A column without a value so far is most useful as one of NaN.
+                // A column without any value so far is most useful as NaN.
                 Guess::Float | Guess::Unknown => Some(Dtype::F64),
                 _ => None,
             });
@@ -134,7 +135,7 @@ pub(super) fn types(sketches: &[Sketch], args: &TableArgs) -> Result<Vec<(Arc<st
         .collect())
 }
 
-/// Whether a column goes into a matrix of floats as a number.
+/// Returns whether a column goes into a matrix of floats as a number.
 fn in_floats(name: &str, args: &TableArgs) -> bool {
     args.matrices.iter().any(|matrix| {
         let numbered = matrix.ops.get(name).or_else(|| matrix.ops.get("*")).is_some_and(|ops| {

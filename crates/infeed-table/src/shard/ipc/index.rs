@@ -1,4 +1,4 @@
-//! Where the record batches of a file lie, read from their headers alone.
+//! Finds the record batches of a file from their headers alone.
 
 use crate::shard::bytes::ShardBytes;
 use arrow_ipc::{MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer, root_as_message};
@@ -6,16 +6,16 @@ use arrow_schema::SchemaRef;
 use infeed_core::{Error, Result};
 use std::sync::Arc;
 
-/// A message: a header and a body behind it.
+/// A message: a header followed by a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessagePlace {
     /// Where it starts.
     pub(super) start: u64,
-    /// Bytes before the body, with length and padding.
+    /// Bytes before the body, including length and padding.
     pub(super) head: u64,
     /// Bytes of the body.
     pub(super) body: u64,
-    /// Bytes before the header: its length, and in newer files a mark.
+    /// Bytes before the header: its length, and in newer files a marker.
     pub(super) skip: u64,
 }
 
@@ -24,11 +24,11 @@ pub(super) struct MessagePlace {
 pub(super) struct BatchPlace {
     pub(super) part: MessagePlace,
     pub(super) rows: u64,
-    /// How many dictionaries come before it.
+    /// How many dictionaries precede it.
     pub(super) dictionaries: usize,
 }
 
-/// What a file has.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) struct IpcIndex {
     pub(super) schema: SchemaRef,
@@ -39,7 +39,7 @@ pub(super) struct IpcIndex {
 
 const MAGIC: &[u8] = b"ARROW1";
 
-/// Headers larger than this are not believed.
+/// Larger headers are rejected.
 const HEADER: u64 = 1 << 28;
 
 pub(super) fn read(input: &ShardBytes) -> Result<IpcIndex> {
@@ -67,7 +67,7 @@ fn file(input: &ShardBytes) -> Result<IpcIndex> {
     let start = end.checked_sub(len).ok_or_else(cut)?;
     let bytes = input.get(start, len)?;
     let footer = root_as_footer(&bytes)
-        .map_err(|e| input.damaged(start, format!("its footer makes no sense: {e}")))?;
+        .map_err(|e| input.damaged(start, format!("its footer cannot be read: {e}")))?;
     let schema = footer.schema().ok_or_else(|| input.damaged(start, "its footer has no schema"))?;
     let mut index = IpcIndex {
         schema: Arc::new(try_fb_to_schema(schema).map_err(|e| no_header(input, start, &e.to_string()))?),
@@ -89,7 +89,7 @@ fn file(input: &ShardBytes) -> Result<IpcIndex> {
     Ok(index)
 }
 
-/// Where a footer says that a message lies.
+/// Returns the location of a message according to the footer.
 fn place(input: &ShardBytes, block: &arrow_ipc::Block) -> Result<MessagePlace> {
     let number =
         |n: i64| u64::try_from(n).map_err(|_| input.damaged(input.len, "its footer has negative numbers"));
@@ -147,7 +147,7 @@ fn stream(input: &ShardBytes) -> Result<IpcIndex> {
     index.ok_or_else(|| input.damaged(0, "this is no Arrow file: there is nothing in it"))
 }
 
-/// The message at a byte, without its body; `None` at the end of the stream.
+/// Returns the message at an offset, without its body; `None` at the end of the stream.
 fn next(input: &ShardBytes, at: u64) -> Result<Option<MessagePlace>> {
     let word = |at: u64| -> Result<u32> {
         let bytes = input.get(at, 4)?;

@@ -1,5 +1,5 @@
-//! Arrow IPC: a block is a record batch. Files (Feather v2) have a list of their batches at the end; streams, as Hugging Face
-//! keeps its data in, are walked through once from header to header.
+//! Arrow IPC: a block is a record batch. Files (Feather v2) list their batches in a footer. Streams, the format of
+//! Hugging Face data, are scanned once from header to header.
 
 mod index;
 
@@ -35,7 +35,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
             params::MATRIX,
         ],
         endings: &[".arrow", ".feather", ".ipc", ".arrows"],
-        // A stream begins with the mark of its first message.
+        // A stream begins with the continuation marker of its first message.
         magic: &[Magic { at: 0, bytes: b"ARROW1" }, Magic { at: 0, bytes: &[0xff; 4] }],
         can: Can { blocks: true, ..Can::ROWS },
         recognise: None,
@@ -60,15 +60,15 @@ impl IpcShard {
     fn open(input: ShardBytes) -> Result<Self> {
         let opened = catch_unwind(AssertUnwindSafe(|| index::read(&input)));
         let index =
-            opened.unwrap_or_else(|_| Err(input.damaged(0, "its headers make no sense; write it again")))?;
+            opened.unwrap_or_else(|_| Err(input.damaged(0, "its headers are invalid; write it again")))?;
         let rows = index.batches.iter().map(|batch| batch.rows).collect();
         Ok(IpcShard { input, schema: index.schema.clone(), version: index.version, index, rows })
     }
 
-    /// Header and body of a message, and what Arrow calls a block.
+    /// Returns header and body of a message, and Arrow's description of it.
     fn message(&self, part: &MessagePlace) -> Result<(Block, Buffer)> {
         let bytes = self.input.get(part.start, part.head + part.body)?;
-        // The start does not matter: the buffer begins with the message.
+        // The offset does not matter: the buffer begins with the message.
         Ok((Block::new(0, part.head as i32, part.body as i64), Buffer::from(bytes)))
     }
 
@@ -118,13 +118,13 @@ impl Blocks for IpcShard {
     }
 }
 
-/// What a compressed buffer may grow to: a claim beyond it is not believed, and no memory is taken for it.
+/// The largest plausible expansion of a compressed buffer: larger claims are rejected before allocating memory.
 const GROWTH: u64 = 1 << 17;
 
-/// Checks the sizes that compressed buffers claim to have.
+/// Checks the sizes that compressed buffers claim.
 fn claims(message: &[u8], part: &MessagePlace) -> Result<(), String> {
     let (head, body) = message.split_at_checked(part.head as usize).ok_or("it is cut off")?;
-    // The length and its mark come before the header.
+    // The length and its marker precede the header.
     let head = head.get(part.skip as usize..).ok_or("its header is cut off")?;
     let message = root_as_message(head).map_err(|e| e.to_string())?;
     let batch = match message.header_as_dictionary_batch() {

@@ -1,15 +1,15 @@
-//! Numbers in few bits: the hybrid of repeated and packed runs in which levels and dictionary places are written.
+//! Parquet's hybrid of run-length encoding and bit-packing, used for levels and dictionary indices.
 
 /// A run of numbers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Run<'a> {
-    /// One number, so many times.
+    /// One number, repeated.
     Same(u32, usize),
-    /// So many numbers, packed.
+    /// Bit-packed numbers, with their count.
     Packed(&'a [u8], usize),
 }
 
-/// Goes through the runs of `width` bits each.
+/// Iterates over the runs of numbers with `width` bits.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
     bytes: &'a [u8],
@@ -17,12 +17,12 @@ pub(super) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// `None` for more bits than a number can have.
+    /// Returns `None` if numbers have more than 32 bits.
     pub(super) fn new(bytes: &'a [u8], width: usize) -> Option<Self> {
         (width <= 32).then_some(Runs { bytes, width })
     }
 
-    /// The next run, with at most `left` numbers; `None` when the bytes end too early.
+    /// Returns the next run, with at most `left` numbers; `None` if the bytes end too early.
     pub(super) fn next(&mut self, left: usize) -> Option<Run<'a>> {
         let head = self.varint()?;
         let count = usize::try_from(head >> 1).ok()?;
@@ -33,7 +33,7 @@ impl<'a> Runs<'a> {
             return (count > 0).then_some(Run::Same(value, count.min(left)));
         }
         let count = count.checked_mul(8)?.min(left);
-        // The last run may be cut after the bytes that matter.
+        // The last run may end after the bytes that are needed.
         let need = count.checked_mul(self.width)?.div_ceil(8);
         let whole = (usize::try_from(head >> 1).ok()?).checked_mul(self.width)?.min(self.bytes.len());
         if need > whole || count == 0 {
@@ -58,7 +58,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Hands out packed numbers in eights; of the last eight only some may count. Stops when `each` says so.
+/// Passes packed numbers to `each` in groups of eight; the last group may be partial. Stops if `each` returns false.
 pub(super) fn unpack(width: usize, bytes: &[u8], count: usize, each: impl FnMut(&[u32; 8]) -> bool) -> bool {
     macro_rules! widths {
         ($($w:literal)*) => {
@@ -73,7 +73,7 @@ pub(super) fn unpack(width: usize, bytes: &[u8], count: usize, each: impl FnMut(
 
 fn eights<const W: usize>(bytes: &[u8], count: usize, mut each: impl FnMut(&[u32; 8]) -> bool) -> bool {
     let groups = count.div_ceil(8);
-    // A number is taken out of the eight bytes that it begins in: beyond the last one there must be some.
+    // A number is extracted from the eight bytes at its start, so there must be bytes beyond the last one.
     let reach = 7 * W / 8 + 8;
     for group in 0..groups {
         let at = group * W;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn runs_as_the_format_describes_them() {
-        // 100 times the number 4 in 3 bits; then 0..8 packed.
+        // The number 4, 100 times in 3 bits; then 0..8 packed.
         let bytes = [0b1100_1000, 1, 4, 0b11, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         let mut runs = Runs::new(&bytes, 3).unwrap();
         assert_eq!(runs.next(108), Some(Run::Same(4, 100)));

@@ -1,4 +1,4 @@
-//! Parts of a file in memory, under the offsets that they have in the file.
+//! Parts of a file in memory, addressed by their offsets in the file.
 
 use ::parquet::{
     errors::ParquetError,
@@ -6,7 +6,7 @@ use ::parquet::{
 };
 use bytes::{Buf, Bytes, buf::Reader};
 
-/// The column chunks that one read needs. Whatever a footer or page header says, only these bytes can be reached.
+/// The column chunks that one read needs. Whatever a footer or page header claims, only these bytes are accessible.
 #[derive(Debug)]
 pub(super) struct Chunks {
     len: u64,
@@ -22,7 +22,7 @@ impl Chunks {
         self.parts.push((start, bytes));
     }
 
-    /// What lies from `start` to the end of its part.
+    /// Returns the bytes from `start` to the end of its part.
     fn from(&self, start: u64) -> Result<Bytes, ParquetError> {
         for (at, bytes) in &self.parts {
             if let Some(skip) = start.checked_sub(*at)

@@ -1,5 +1,5 @@
-//! Columns of numbers in the encodings that nearly all files have (plain, and places in a dictionary), page by page into
-//! one array. The general reader does the same in more steps; it takes everything else.
+//! The fast path: decodes number columns in the most common encodings (plain and dictionary), page by page into one
+//! array. The general reader does the same in more steps and handles everything else.
 
 use super::{
     ParquetShard,
@@ -24,7 +24,7 @@ use arrow_schema::DataType;
 use infeed_core::{Bytes, Error, Result};
 use std::sync::Arc;
 
-/// A column of a row group; `None` when the general reader must do it.
+/// Decodes a column of a row group; `None` if the general reader must do it.
 pub(super) fn decode(
     shard: &ParquetShard,
     block: usize,
@@ -55,12 +55,12 @@ struct Leaf<'a> {
     rows: usize,
 }
 
-/// Numbers of four or eight bytes, whatever they mean.
+/// Numbers of four or eight bytes, of any type.
 trait Word: ArrowNativeType + Recycled {
-    /// The bytes of one.
+    /// The bytes of one number.
     type Cell: Copy;
 
-    /// Bytes as cells, and what is left over.
+    /// Splits bytes into cells and a remainder.
     fn cells(bytes: &[u8]) -> (&[Self::Cell], &[u8]);
 
     fn from_cell(cell: &Self::Cell) -> Self;
@@ -115,7 +115,7 @@ fn typed<T: ArrowPrimitiveType, W: Word>(
         };
         match out.page(&page, rows) {
             Ok(true) => {}
-            // An encoding that the footer did not name.
+            // An encoding that the footer did not list.
             Ok(false) => return Ok(None),
             Err(what) => return Err(fail(&what)),
         }
@@ -126,21 +126,21 @@ fn typed<T: ArrowPrimitiveType, W: Word>(
     Ok(Some(Arc::new(PrimitiveArray::<T>::new(values, nulls))))
 }
 
-/// What was decoded so far.
+/// The values decoded so far.
 #[derive(Default)]
 struct Values<W> {
     optional: bool,
-    /// The page as it is: values are picked out of it where they lie.
+    /// The raw dictionary page; values are read from it in place.
     dictionary: Bytes,
     values: Vec<W>,
-    /// Only once there was a null.
+    /// Created at the first null.
     nulls: Option<BooleanBufferBuilder>,
 }
 
 const SHORT: &str = "a page ends too early";
 
 impl<W: Word> Values<W> {
-    /// Takes a page in; false for an encoding that is not known.
+    /// Decodes a page; returns false for an unsupported encoding.
     fn page(&mut self, page: &Page, rows: usize) -> Result<bool, &'static str> {
         let (bytes, count, encoding, levels) = match page {
             Page::DictionaryPage { buf, num_values, .. } => {
@@ -192,7 +192,7 @@ impl<W: Word> Values<W> {
         Ok(true)
     }
 
-    /// Reads which values are there; how many they are.
+    /// Reads which values are present and returns their number.
     fn levels(&mut self, bytes: &[u8], count: usize) -> Result<usize, &'static str> {
         let mut runs = Runs::new(bytes, 1).ok_or(SHORT)?;
         let mut left = count;
@@ -227,7 +227,7 @@ impl<W: Word> Values<W> {
         Ok(valid)
     }
 
-    /// Values by their places in the dictionary.
+    /// Decodes values from dictionary indices.
     fn places(&mut self, bytes: &[u8], count: usize) -> Result<(), &'static str> {
         let Values { dictionary, values, .. } = self;
         let (dictionary, _) = W::cells(dictionary);
@@ -255,7 +255,7 @@ impl<W: Word> Values<W> {
                             );
                             return true;
                         }
-                        // Behind the last value anything may stand.
+                        // Padding after the last value may be arbitrary.
                         let some = places[..(end - values.len()).min(8)].iter();
                         let found: Option<Vec<W>> =
                             some.map(|p| dictionary.get(*p as usize).map(W::from_cell)).collect();
@@ -276,7 +276,7 @@ impl<W: Word> Values<W> {
         Ok(())
     }
 
-    /// Moves the values of a page to their rows; rows without one get zero.
+    /// Moves the values of a page to their rows; null rows get zero.
     fn spread(&mut self, before: usize, count: usize) {
         let Some(nulls) = &self.nulls else { return };
         let mut from = self.values.len();

@@ -44,10 +44,10 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
     data_sets: false,
 };
 
-/// Rows that the general reader decodes at a time: what a footer claims must not decide how much memory is taken.
+/// Rows decoded at a time by the general reader, so that the footer's claims do not determine the memory used.
 const AT_ONCE: usize = 1 << 16;
 
-/// Bytes at the end of a file that are read first.
+/// Bytes read first, from the end of a file.
 const TAIL: u64 = 64 << 10;
 
 /// One file.
@@ -56,14 +56,14 @@ pub(crate) struct ParquetShard {
     input: ShardBytes,
     meta: ArrowReaderMetadata,
     rows: Vec<u64>,
-    /// First and last leaf (exclusive) of every top-level column.
+    /// Start and end (exclusive) of the leaves of every top-level column.
     leaves: Vec<(usize, usize)>,
 }
 
 impl ParquetShard {
     fn open(input: ShardBytes) -> Result<Self> {
         let opened = catch_unwind(AssertUnwindSafe(|| footer(&input)));
-        let meta = opened.unwrap_or_else(|_| Err(bad_footer(&input, "it makes no sense")))?;
+        let meta = opened.unwrap_or_else(|_| Err(bad_footer(&input, "it is damaged")))?;
         let mut rows = vec![];
         for (number, group) in meta.metadata().row_groups().iter().enumerate() {
             let count = u64::try_from(group.num_rows()).ok().filter(|n| *n <= u64::from(u32::MAX));
@@ -84,7 +84,7 @@ impl ParquetShard {
         Ok(ParquetShard { input, meta, rows, leaves })
     }
 
-    /// The columns that the fast way does not know.
+    /// Reads the columns that the fast path does not support.
     fn general(&self, block: usize, columns: &[usize], parts: &[(u64, Bytes)]) -> Result<Vec<ArrayRef>> {
         let mut chunks = Chunks::new(self.input.len);
         for (start, bytes) in parts {
@@ -104,7 +104,7 @@ impl ParquetShard {
             1 => batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema)),
             _ => arrow_select::concat::concat_batches(&schema, &batches).map_err(|e| failed(&e))?,
         };
-        // The reader gives columns in the order of the file.
+        // The reader returns columns in file order.
         let mut order: Vec<usize> = columns.to_vec();
         order.sort_unstable();
         Ok(columns.iter().map(|c| whole.column(order.partition_point(|o| o < c)).clone()).collect())
@@ -126,7 +126,7 @@ fn footer(input: &ShardBytes) -> Result<ArrowReaderMetadata> {
     if input.len < 12 {
         return Err(bad_footer(input, "the file is too short for a Parquet file"));
     }
-    // More than the last eight bytes: mostly all of the footer, in one request.
+    // More than the last eight bytes: usually the whole footer, in one request.
     let most = input.len.min(TAIL);
     let end = input.get(input.len - most, most)?;
     let tail = &end[end.len() - 8..];
@@ -217,7 +217,7 @@ impl Blocks for ParquetShard {
     }
 }
 
-/// Shares the shard's parts with the fast way.
+/// Accessors for the fast path.
 impl ParquetShard {
     fn leaf(&self, block: usize, column: usize) -> Option<&::parquet::file::metadata::ColumnChunkMetaData> {
         let (first, end) = self.leaves[column];

@@ -1,10 +1,10 @@
-//! What the statistics of a column chunk say about its values.
+//! Reads the value range of a column chunk from its statistics.
 
 use ::parquet::file::{metadata::ColumnChunkMetaData, statistics::Statistics};
 use arrow_schema::DataType;
 use infeed_order::filter::{Range, Scalar};
 
-/// The smallest and largest value, and whether there are nulls; `None` when it is not known for certain.
+/// Returns the smallest and largest value and whether there are nulls; `None` if not known for certain.
 pub(super) fn range(kind: &DataType, chunk: &ColumnChunkMetaData, rows: u64) -> Option<Range> {
     let statistics = chunk.statistics()?;
     let nulls = statistics.null_count_opt();
@@ -30,7 +30,7 @@ pub(super) fn range(kind: &DataType, chunk: &ColumnChunkMetaData, rows: u64) -> 
         (Statistics::Double(s), DataType::Float64) => {
             (Scalar::Float(*s.min_opt()?), Scalar::Float(*s.max_opt()?))
         }
-        // Old writers compared text as signed bytes. Long texts are cut, and stay below the smallest or above the largest.
+        // Old writers compared text as signed bytes. Long texts are truncated, but remain valid bounds.
         (Statistics::ByteArray(s), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
             if !statistics.is_min_max_deprecated() =>
         {

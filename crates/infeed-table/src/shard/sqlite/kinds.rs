@@ -1,4 +1,4 @@
-//! Types of columns. SQLite types values, not columns: what a column was declared as is checked against each value.
+//! Column types. SQLite types values, not columns, so each value is checked against the declared type of its column.
 
 use super::{Connections, quote};
 use arrow_array::{
@@ -10,7 +10,7 @@ use infeed_core::Result;
 use rusqlite::types::ValueRef;
 use std::sync::Arc;
 
-/// What all values of a column are, nulls apart.
+/// The type of all values of a column, except nulls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SqlType {
     Int,
@@ -19,7 +19,7 @@ pub(super) enum SqlType {
     Blob,
 }
 
-/// Values that are looked at where the declaration says nothing.
+/// Number of values examined if the declaration does not give a type.
 const LOOK: usize = 1000;
 
 impl SqlType {
@@ -32,7 +32,7 @@ impl SqlType {
         }
     }
 
-    /// By SQLite's rules of affinity; `None` where values of any type are usual.
+    /// Applies SQLite's affinity rules; `None` where values of any type are common.
     fn declared(text: &str) -> Option<SqlType> {
         let text = text.to_ascii_uppercase();
         let has = |part: &str| text.contains(part);
@@ -50,7 +50,7 @@ impl SqlType {
     }
 }
 
-/// The types of all columns.
+/// Determines the types of all columns.
 pub(super) fn find(pool: &Connections, from: &str, names: &[String]) -> Result<Vec<SqlType>> {
     let declared = pool.declared(from)?;
     let mut out = vec![];
@@ -65,7 +65,7 @@ pub(super) fn find(pool: &Connections, from: &str, names: &[String]) -> Result<V
     Ok(out)
 }
 
-/// The narrowest type that fits the first values.
+/// Returns the narrowest type that fits the first values.
 fn look(pool: &Connections, from: &str, name: &str) -> Result<SqlType> {
     let name = quote(name);
     let sql = format!("SELECT {name} FROM {from} WHERE {name} IS NOT NULL LIMIT {LOOK}");
@@ -89,7 +89,7 @@ fn look(pool: &Connections, from: &str, name: &str) -> Result<SqlType> {
     Ok(kind.unwrap_or(SqlType::Text))
 }
 
-/// A column that grows.
+/// A column under construction.
 #[derive(Debug)]
 pub(super) enum SqlColumn {
     Int(Int64Builder),
@@ -108,7 +108,7 @@ impl SqlColumn {
         }
     }
 
-    /// Adds a value; says what is wrong with it otherwise.
+    /// Adds a value, or says what is wrong with it.
     pub(super) fn push(&mut self, value: ValueRef<'_>) -> Result<(), String> {
         match (self, value) {
             (SqlColumn::Int(out), ValueRef::Null) => out.append_null(),

@@ -1,7 +1,7 @@
-//! SQLite: a block is a page of rows in the order of a key.
+//! SQLite: a block is a page of rows in key order.
 //!
-//! Where pages begin is found once, by going through the key alone. A page is then `WHERE key > ? ORDER BY key LIMIT n`,
-//! which an index answers without counting rows, however deep it lies.
+//! Page boundaries are found once, by scanning the key alone. A page is then read by `WHERE key > ? ORDER BY key
+//! LIMIT n`, which an index answers without counting rows, however far into the table it is.
 
 mod kinds;
 mod pool;
@@ -18,7 +18,7 @@ use pool::Connections;
 use rusqlite::types::Value;
 use std::sync::Arc;
 
-/// How a database begins.
+/// Magic bytes of a database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The format.
@@ -78,7 +78,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
 #[derive(Debug)]
 pub(crate) struct SqliteShard {
     pool: Connections,
-    /// What stands behind `FROM`.
+    /// The expression after `FROM`.
     from: String,
     /// Names in the order of the schema, quoted.
     names: Vec<String>,
@@ -87,7 +87,7 @@ pub(crate) struct SqliteShard {
     key: Vec<String>,
     schema: SchemaRef,
     rows: Vec<u64>,
-    /// The last key before each page; none before the first.
+    /// The last key before each page; empty for the first.
     before: Vec<Vec<Value>>,
     size: u64,
 }
@@ -95,7 +95,7 @@ pub(crate) struct SqliteShard {
 impl SqliteShard {
     fn open(files: &ShardFiles<'_>, shard: &Shard) -> Result<Self> {
         Self::new(files, shard).map_err(|e| match e {
-            // What is found while opening is no bad sample.
+            // Errors found while opening are not bad samples.
             Error::Sample { what, .. } => Error::argument(what),
             other => other,
         })
@@ -137,7 +137,7 @@ impl SqliteShard {
     }
 }
 
-/// Goes through the key once: rows of every page, and the key before it.
+/// Scans the key once and returns the rows of every page and the key before it.
 fn pages(pool: &Connections, from: &str, key: &[String], page: u64) -> Result<(Vec<u64>, Vec<Vec<Value>>)> {
     let list = key.join(", ");
     let sql = format!("SELECT {list} FROM {from} ORDER BY {list}");
@@ -166,7 +166,7 @@ fn pages(pool: &Connections, from: &str, key: &[String], page: u64) -> Result<(V
     Ok((rows, before))
 }
 
-/// A name as SQL has it.
+/// Quotes an SQL identifier.
 pub(crate) fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
@@ -190,7 +190,7 @@ impl Blocks for SqliteShard {
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
         let names: Vec<&str> = columns.iter().map(|column| self.names[*column].as_str()).collect();
-        // Without a column there is still a row.
+        // Without a column, the query must still return rows.
         let what = if names.is_empty() { "1".to_owned() } else { names.join(", ") };
         let list = self.key.join(", ");
         let before = &self.before[block];

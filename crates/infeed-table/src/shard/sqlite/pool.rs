@@ -1,4 +1,4 @@
-//! Connections, one per thread that reads at the same time, and what SQL is asked through them.
+//! A pool of connections, one per concurrently reading thread, and the queries that use them.
 
 use super::quote;
 use crate::open::args::TableArgs;
@@ -6,17 +6,17 @@ use infeed_core::{Error, Hold, Result};
 use rusqlite::{Connection, OpenFlags, Row, types::Value};
 use std::{path::PathBuf, sync::Mutex};
 
-/// Connections to one file, read-only.
+/// Read-only connections to one file.
 #[derive(Debug)]
 pub(super) struct Connections {
     /// As the user wrote it, for messages.
     name: String,
     path: PathBuf,
-    /// Idle ones, with the process that opened them: SQLite forbids their use after a fork.
+    /// Idle connections, with the process that opened them: SQLite forbids using them after a fork.
     idle: Mutex<Vec<(u32, Connection)>>,
 }
 
-/// How long a writer is waited for.
+/// How long to wait for a writer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 impl Connections {
@@ -41,7 +41,7 @@ impl Connections {
             Some(DatabaseCorrupt) => ": the file is damaged; `.recover` of the sqlite3 program may save it",
             _ => "",
         };
-        // A busy database may be free the next time: not a property of the data.
+        // A busy database may be free the next time, so this is not a property of the data.
         if matches!(e.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked)) {
             return Error::io("read", &*self.name, std::io::Error::other(format!("{e}{cure}")));
         }
@@ -54,7 +54,7 @@ impl Connections {
             if process == std::process::id() {
                 return Ok(connection);
             }
-            // Closing it would touch locks that belong to the parent.
+            // Closing it would touch locks that belong to the parent process.
             std::mem::forget(connection);
         }
         drop(idle);
@@ -64,7 +64,7 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Lends a connection.
+    /// Runs `work` with a connection.
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let connection = self.connect()?;
         let done = work(&connection).map_err(|e| self.failed(&e));
@@ -73,7 +73,7 @@ impl Connections {
         done
     }
 
-    /// Goes through the rows of a query. `work` says what is wrong, in words, to stop.
+    /// Iterates over the rows of a query. `work` returns an error message to stop.
     pub(super) fn each(
         &self,
         sql: &str,
@@ -96,7 +96,7 @@ impl Connections {
         }
     }
 
-    /// The columns of what stands behind `FROM`.
+    /// Returns the columns of the expression after `FROM`.
     pub(super) fn names(&self, from: &str) -> Result<Vec<String>> {
         self.with(|connection| {
             let statement = connection.prepare(&format!("SELECT * FROM {from}"))?;
@@ -104,7 +104,7 @@ impl Connections {
         })
     }
 
-    /// Columns of a table or view with the types that they were declared with; none of a query.
+    /// Returns the columns of a table or view with their declared types; empty for a query.
     pub(super) fn declared(&self, from: &str) -> Result<Vec<(String, String)>> {
         let mut out = vec![];
         let Some((table, _)) = self.tables()?.into_iter().find(|(name, _)| quote(name) == from) else {
@@ -117,7 +117,7 @@ impl Connections {
         Ok(out)
     }
 
-    /// The key when none was given: the row number, where there is one.
+    /// Returns the default key: the row number, if there is one.
     pub(super) fn rowid(&self, from: &str, args: &TableArgs) -> Result<Vec<String>> {
         let has = args.query.is_none()
             && self.with(|c| Ok(c.prepare(&format!("SELECT rowid FROM {from}")).is_ok()))?;
@@ -132,7 +132,7 @@ impl Connections {
         ))
     }
 
-    /// Tables and views, with which of both each is.
+    /// Returns tables and views, each with its type.
     pub(super) fn tables(&self) -> Result<Vec<(String, String)>> {
         let mut out = vec![];
         let sql = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' \
@@ -145,7 +145,7 @@ impl Connections {
     }
 }
 
-/// What stands behind `FROM`: the table, or the query in parentheses.
+/// Returns the expression after `FROM`: the table, or the query in parentheses.
 pub(super) fn from(pool: &Connections, args: &TableArgs) -> Result<String> {
     let tables = pool.tables()?;
     let there = tables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
