@@ -1,4 +1,5 @@
-//! How fast fields come out of JSON lines, against serde_json: `cargo run --release -p infeed-records --example jsonl_rate`.
+//! Measures how fast fields are extracted from JSON lines, against serde_json: `cargo run --release -p
+//! infeed-records --example jsonl_rate`.
 
 use infeed_core::Value;
 use infeed_records::{

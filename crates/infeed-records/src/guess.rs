@@ -1,8 +1,8 @@
-//! What a field seems to be, from the rows that were looked at.
+//! Infers the type of a field from sampled rows.
 
 use infeed_core::{Dim, Dtype, FieldSpec};
 
-/// The kind of a field.
+/// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guess {
     /// Seen, but never with a value.
@@ -13,28 +13,28 @@ pub enum Guess {
     Bytes,
     /// True or false.
     Bool,
-    /// A whole number.
+    /// An integer.
     Int,
-    /// A number of eight bytes.
+    /// An f64.
     Float,
-    /// A number of four bytes.
+    /// An f32.
     Single,
-    /// A list without elements.
+    /// An empty list.
     Empty,
-    /// A list of true and false.
+    /// A list of booleans.
     Bools,
-    /// A list of whole numbers.
+    /// A list of integers.
     Ints,
-    /// A list of numbers of eight bytes.
+    /// A list of f64.
     Floats,
-    /// A list of numbers of four bytes.
+    /// A list of f32.
     Singles,
     /// Anything else, as JSON.
     Json,
 }
 
 impl Guess {
-    /// What both are, when one is the same thing seen with less detail.
+    /// Returns the common type, if one is a less specific observation of the other.
     pub fn meet(self, other: Guess) -> Option<Guess> {
         use Guess::{Bools, Empty, Float, Floats, Int, Ints, Json, Single, Singles, Unknown};
         Some(match (self, other) {
@@ -44,14 +44,14 @@ impl Guess {
             (Ints, Floats) | (Floats, Ints) => Floats,
             (Empty, a @ (Bools | Ints | Floats | Singles | Json)) => a,
             (a @ (Bools | Ints | Floats | Singles | Json), Empty) => a,
-            // A record that has one number where others have several.
+            // A record with one number where others have several.
             (Int, Ints) | (Ints, Int) | (Int, Empty) | (Empty, Int) => Ints,
             (Single, Singles) | (Singles, Single) | (Single, Empty) | (Empty, Single) => Singles,
             _ => return None,
         })
     }
 
-    /// What rows of the field are when some are this and some are that: JSON can be anything.
+    /// Returns the type of a field whose rows have either type; JSON if they differ.
     #[must_use]
     pub fn join(self, other: Guess) -> Guess {
         let mixed = matches!((self, other), (Guess::Int | Guess::Single, b) if b.is_list())
@@ -63,7 +63,7 @@ impl Guess {
         matches!(self, Guess::Empty | Guess::Bools | Guess::Ints | Guess::Floats | Guess::Singles)
     }
 
-    /// The field as specs have it.
+    /// Returns the spec of the field.
     pub fn spec(self) -> FieldSpec {
         let list = |dtype| FieldSpec::array(dtype, vec![Dim::Any]);
         match self {
@@ -81,7 +81,7 @@ impl Guess {
         }
     }
 
-    /// In words, for messages.
+    /// Describes the type for messages.
     pub fn what(self) -> &'static str {
         match self {
             Guess::Unknown => "null",

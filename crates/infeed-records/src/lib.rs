@@ -1,10 +1,9 @@
-//! Formats that are cut into records row by row: JSON lines, CSV, text, TFRecord, MDS, LMDB; and the
-//! headers of `.npy` files.
+//! Record formats: JSON lines, CSV, text, TFRecord, MDS, LMDB; and the headers of `.npy` files.
 //!
-//! Everything here is a function of bytes: no files, no threads, and no `unsafe` but for one instruction in [`json`]. Rows are
-//! found by a [`split::Split`], which takes bytes piece by piece, so that it serves files that are indexed and streams that
-//! pass by alike; the other modules make fields of the bytes of one row. Bytes are never trusted: whatever is wrong is an
-//! error, and nothing is allocated that is larger than what it was made of.
+//! Everything here is a function of bytes: no files, no threads, and no `unsafe` except one instruction in [`json`].
+//! A [`split::Split`] finds rows. It takes bytes piece by piece, so it serves both indexed files and streams. The
+//! other modules make fields from the bytes of one row. Input is never trusted: anything invalid is an error, and no
+//! allocation is larger than the input it comes from.
 #![deny(unsafe_code)]
 
 pub mod csv;

@@ -3,33 +3,33 @@
 use infeed_core::{Error, Result};
 use std::borrow::Cow;
 
-/// What becomes of bytes that are no UTF-8.
+/// How to treat bytes that are not valid UTF-8.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Invalid {
-    /// The row is bad.
+    /// The row is a bad sample.
     #[default]
     Refuse,
-    /// They become U+FFFD.
+    /// They are replaced by U+FFFD.
     Replace,
-    /// They are left out.
+    /// They are skipped.
     Skip,
 }
 
-/// The mark that some programs put before UTF-8.
+/// The UTF-8 byte order mark.
 pub const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Without the mark of UTF-8 at its front.
+/// Strips a leading UTF-8 byte order mark.
 pub fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
-/// Without the line end behind it.
+/// Strips the line end.
 pub fn line(bytes: &[u8]) -> &[u8] {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     bytes.strip_suffix(b"\r").unwrap_or(bytes)
 }
 
-/// A paragraph without the blank lines around it.
+/// Strips the blank lines before a paragraph, and its line end.
 pub fn paragraph(mut bytes: &[u8]) -> &[u8] {
     while let Some(end) = memchr::memchr(b'\n', bytes) {
         if !crate::split::is_blank(&bytes[..=end]) {
@@ -40,7 +40,7 @@ pub fn paragraph(mut bytes: &[u8]) -> &[u8] {
     line(bytes)
 }
 
-/// Text of bytes. An error says which byte is wrong, counted from `bytes`.
+/// Decodes bytes as text. An error names the invalid byte, counted from the start of `bytes`.
 pub fn decode(bytes: &[u8], invalid: Invalid) -> Result<Cow<'_, str>> {
     match (std::str::from_utf8(bytes), invalid) {
         (Ok(text), _) => Ok(text.into()),
@@ -52,7 +52,7 @@ pub fn decode(bytes: &[u8], invalid: Invalid) -> Result<Cow<'_, str>> {
     }
 }
 
-/// The error for bytes that are no UTF-8.
+/// Returns the error for bytes that are not UTF-8.
 pub(crate) fn not_text(bytes: &[u8], at: usize) -> Error {
     let found = bytes.get(at).copied().unwrap_or_default();
     let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Gives every thread an encoder of its own and every n-th document.
+/// Gives every thread its own encoder and every n-th document.
 fn measure<F: FnMut(&str) -> usize>(
     what: &str,
     texts: &[String],

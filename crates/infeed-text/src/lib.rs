@@ -1,7 +1,7 @@
 //! Text for infeed: tokenizers and masking.
 //!
-//! [`Encoder`] turns text into tokens, [`Masking`] and [`Corruption`] make the inputs and answers that models are trained
-//! with. Nothing here reads samples or starts threads.
+//! [`Encoder`] converts text to tokens. [`Masking`] and [`Corruption`] make inputs and targets for training. Nothing
+//! here reads samples or starts threads.
 #![forbid(unsafe_code)]
 
 mod bytelevel;

@@ -1,4 +1,4 @@
-//! How fast batches of tokens are filled, beside a plain copy of as many bytes.
+//! Measures how fast batches of tokens are filled, compared with a plain copy of as many bytes.
 //!
 //! `cargo run --release -p infeed-tokens --example fill_rate [megabytes of tokens] [seconds]`
 
@@ -11,7 +11,7 @@ use infeed_core::{OpenRequest, Opened};
 use infeed_tokens::ENTRY;
 use std::{hint::black_box, sync::Arc, time::Instant};
 
-/// Seconds that this thread was on a CPU, where the system tells: rates then hold on a busy machine as well.
+/// Seconds of CPU time of this thread, if the system reports them, so that rates are valid on a busy machine.
 fn on_cpu() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
@@ -32,7 +32,7 @@ fn main() {
     std::fs::write(&path, &tokens).unwrap();
 
     let rate = |name: &str, bytes: usize, mut work: Box<dyn FnMut(u64) + '_>| {
-        // Once over everything first: pages are mapped and memory is warm.
+        // Warm up with one pass over everything: pages are mapped and memory is warm.
         (0..(tokens.len() / (BATCH * LENGTH * 2)) as u64 * 2).for_each(&mut work);
         let (start, cpu, mut batches) = (Instant::now(), on_cpu(), 0u64);
         while start.elapsed().as_secs_f64() < seconds {

@@ -1,4 +1,4 @@
-//! How long the three arrays of GPT samples take, for as many samples as a large corpus has.
+//! Measures how long building the three arrays of GPT samples takes, for as many samples as a large corpus has.
 //!
 //! `cargo run --release -p infeed-tokens --example sample_index [documents] [length]`
 
@@ -7,7 +7,7 @@
 use infeed_tokens::gpt::{Ask, RandomState, Samples};
 use std::{hint::black_box, time::Instant};
 
-/// Seconds that this thread was on a CPU, where the system tells, and seconds of the clock where it does not.
+/// Seconds of CPU time of this thread if the system reports them, otherwise wall-clock seconds.
 fn seconds(since: Instant) -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let on_cpu = text.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());

@@ -1,21 +1,21 @@
-//! The bytes of one object, mapped or read when they are needed.
+//! The bytes of one object, mapped or read on demand.
 
 use bytes::Bytes;
 use infeed_core::{Error, Result, Shard, Store, StoreExt};
 use std::{ops::Range, sync::Arc};
 
-/// How tokens get from the store into memory.
+/// How tokens are read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Read {
-    /// The file is mapped where its store can do that: nothing is copied but what a row needs. The process ends (SIGBUS)
-    /// when somebody cuts the file short meanwhile. Other stores are read as with [`Read::Pread`].
+    /// The file is mapped if its store supports that: only what a row needs is copied. The process is killed (SIGBUS)
+    /// if the file is truncated meanwhile. Other stores are read as with [`Read::Pread`].
     #[default]
     Map,
-    /// The rows of a batch are read by a call. Slower, and a file that became shorter is an error like any other.
+    /// The rows of a batch are read by a call. Slower, but a truncated file is an ordinary error.
     Pread,
 }
 
-/// The whole object: mapped, or read.
+/// Returns the whole object, mapped or read.
 pub(crate) fn whole(store: &Arc<dyn Store>, name: &str, read: Read) -> Result<Bytes> {
     let shard = store.stat_one(name)?;
     match mapped(store, &shard, read)? {
@@ -47,7 +47,7 @@ fn mapped(store: &Arc<dyn Store>, shard: &Shard, read: Read) -> Result<Option<By
 pub(crate) struct Data {
     store: Arc<dyn Store>,
     shard: Shard,
-    /// All of it, where the store maps.
+    /// The whole object, if the store maps it.
     held: Option<Bytes>,
 }
 
@@ -62,13 +62,13 @@ impl Data {
         self.shard.size
     }
 
-    /// Whether the bytes are in memory, as far as anybody but the operating system can tell.
+    /// Returns whether the bytes are mapped into memory.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.held.is_some()
     }
 
-    /// Says that these bytes will be asked for soon.
+    /// Announces that these bytes will be read soon.
     pub(crate) fn will_read(&self, range: Range<u64>) {
         let inside = range.start..range.end.min(self.len());
         if !inside.is_empty() {
@@ -76,7 +76,7 @@ impl Data {
         }
     }
 
-    /// The bytes at a place; `scratch` holds them where they are not in memory already.
+    /// Returns the bytes at an offset; `scratch` holds them if they are not mapped.
     #[inline]
     pub(crate) fn get<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Bytes) -> Result<&'a [u8]> {
         match &self.held {
@@ -91,12 +91,12 @@ impl Data {
         }
     }
 
-    /// Many ranges at once, for what is not held.
+    /// Reads many ranges at once, for objects that are not mapped.
     pub(crate) fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.store.read(&self.shard, ranges)
     }
 
-    /// The bytes at a place if they are in memory already.
+    /// Returns the bytes at an offset if they are mapped, otherwise nothing.
     #[inline]
     pub(crate) fn peek(&self, at: u64, len: usize) -> &[u8] {
         let Some(held) = &self.held else { return &[] };

@@ -1,13 +1,13 @@
-//! Elements of token files: their types, and loops over them that compilers make wide instructions of.
+//! Elements of token files: their types, and vectorisable loops over them.
 
 use infeed_core::Dtype;
 
-/// The type that an index means by a number.
+/// Returns the dtype of an index's type code.
 pub(crate) fn of_code(code: u64) -> Option<Dtype> {
     CODES.iter().find(|(_, c)| *c == code).map(|(dtype, _)| *dtype)
 }
 
-/// The number that an index has for a type, where it has one.
+/// Returns the type code of a dtype in an index, if it has one.
 pub(crate) fn code_of(dtype: Dtype) -> Option<u8> {
     CODES.iter().find(|(d, _)| *d == dtype).map(|(_, code)| *code as u8)
 }
@@ -23,17 +23,17 @@ const CODES: [(Dtype, u64); 8] = [
     (Dtype::U16, 8),
 ];
 
-/// The smallest and the largest token of a type.
+/// Returns the smallest and largest token of a dtype.
 pub(crate) fn range(dtype: Dtype) -> (i128, i128) {
     dtype.range().unwrap_or((0, 0))
 }
 
-/// The bits of a token id in elements of this type, if it can be there at all.
+/// Returns the bits of a token id in elements of this dtype, if it fits.
 pub(crate) fn bits_of(dtype: Dtype, token: u64) -> Option<u64> {
     (i128::from(token) <= range(dtype).1).then_some(token)
 }
 
-/// An element as a number.
+/// Reads an element as a number.
 pub(crate) fn read(dtype: Dtype, bytes: &[u8]) -> i64 {
     let mut wide = [0; 8];
     convert_here(dtype, 8, bytes, &mut wide);
@@ -65,7 +65,7 @@ macro_rules! into_width {
     };
 }
 
-/// Writes little-endian elements as native ones of `to` bytes. Numbers must fit: what is too large loses its upper bits.
+/// Converts little-endian elements to native ones of `to` bytes. Numbers must fit: larger ones lose their upper bits.
 #[inline(always)]
 pub(crate) fn convert_here(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
     match from {
@@ -90,10 +90,10 @@ macro_rules! over_bits {
     };
 }
 
-/// The largest element, taken as an unsigned number: negative ones are larger than all others.
+/// Returns the largest element as an unsigned number: negative ones are larger than all others.
 #[inline(always)]
 pub(crate) fn largest_here(from: Dtype, src: &[u8]) -> u64 {
-    // In the elements' own width: twice to four times as many fit into a register.
+    // In the elements' own width: two to four times as many fit into a register.
     match from.size() {
         1 => u64::from(src.iter().copied().max().unwrap_or(0)),
         2 => u64::from(src.as_chunks().0.iter().fold(0, |max, b| u16::from_le_bytes(*b).max(max))),
@@ -102,7 +102,7 @@ pub(crate) fn largest_here(from: Dtype, src: &[u8]) -> u64 {
     }
 }
 
-/// Whether one of the elements has these bits.
+/// Returns whether one of the elements has these bits.
 #[inline(always)]
 pub(crate) fn holds_here(from: Dtype, src: &[u8], token: u64) -> bool {
     match from.size() {
@@ -113,9 +113,9 @@ pub(crate) fn holds_here(from: Dtype, src: &[u8], token: u64) -> bool {
     }
 }
 
-/// Calls `found` with the place of every element that has these bits.
+/// Calls `found` with the index of every element that has these bits.
 pub(crate) fn places(from: Dtype, src: &[u8], token: u64, mut found: impl FnMut(usize)) {
-    // Tokens that are looked for are rare: most blocks are told apart without a look at each element.
+    // The tokens searched for are rare: most blocks are ruled out without examining each element.
     const BLOCK: usize = 128;
     let size = from.size();
     for (block, bytes) in src.chunks(BLOCK * size).enumerate() {
@@ -147,7 +147,7 @@ mod tests {
         [Dtype::U8, Dtype::I8, Dtype::U16, Dtype::I16, Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64];
 
     proptest! {
-        /// Every type to every width, against arithmetic in 128 bits, wide registers and narrow ones.
+        /// Converts every type to every width and compares with 128-bit arithmetic, with and without SIMD.
         #[test]
         fn numbers_stay_what_they_are(
             from in prop::sample::select(&TYPES[..]),

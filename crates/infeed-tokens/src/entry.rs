@@ -1,4 +1,4 @@
-//! The line of token files in the table of formats.
+//! The entry of token files in the table of formats.
 
 use crate::{Options, TokenSource, file, idx, options, prefix_of};
 use infeed_core::{
@@ -17,7 +17,7 @@ const fn param(
     Param { name, python, default: Some(default), about }
 }
 
-/// Token files: what they take, how they are recognised and opened.
+/// Token files: their parameters, and how they are recognised and opened.
 pub const ENTRY: FormatEntry = FormatEntry {
     name: "tokens",
     about: "token ids: .bin with .idx (Megatron), .bin alone, .npy",
@@ -32,8 +32,8 @@ pub const ENTRY: FormatEntry = FormatEntry {
 };
 
 const PARAMS: &[Param] = &[
-    // Files that were recognised by what is in them come without it, and get an error that says what to call. Its type has
-    // no None: in Python it must be given.
+    // Files recognised by their contents are opened without it; the error then says what to call. Its type has no
+    // None: in Python it must be given.
     param("length", "int", "null", "tokens of a row"),
     param("dtype", "IntegerDtype", "\"int64\"", "element type of tokens and labels"),
     param("labels", "bool", "false", "whether to give `labels`: the tokens one place on"),
@@ -98,9 +98,9 @@ end the process. `read=\"pread\"` is slower and gives an error instead. Data tha
 way. `drift` says what to do with a `.bin` that is longer than its index counts: `\"error\"`, `\"repair\"` (each document has an \
 uncounted end-of-document token) or `\"ignore\"`.";
 
-/// What a file says of itself. A `.bin` has nothing of its own to be known by, but for one header.
+/// Recognises a token file. A `.bin` has no magic bytes, except for one kind of header.
 fn recognise(file: &FileLook<'_>) -> Option<Guess> {
-    // Compressed tokens cannot be looked up by number.
+    // Compressed tokens have no random access.
     if file.head.is_empty() && file.size > 0 {
         return None;
     }
@@ -134,12 +134,12 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     Ok(Opened::Rows(Arc::new(TokenSource::open(request.store, &names, options, request.threads)?)))
 }
 
-/// The corpora that paths stand for, each once, in order.
+/// Returns the corpora that the paths name, each once, in order.
 fn corpora(request: &OpenRequest<'_>) -> Result<Vec<String>> {
     let store = request.store;
     let mut out = Vec::new();
     for path in request.paths {
-        // Corpora are called by prefixes, which are no files: `x` of `x.idx` and `x.bin`.
+        // Corpora are named by prefixes, which are not files: `x` of `x.idx` and `x.bin`.
         let forms = [".idx", ".bin", ".npy", ""].map(|ending| format!("{path}{ending}"));
         let found = forms.iter().find_map(|form| store.find(form).ok()).map_or_else(|| store.find(path), Ok);
         let found = found.map_err(|e| match e {
@@ -157,7 +157,7 @@ fn corpora(request: &OpenRequest<'_>) -> Result<Vec<String>> {
             }
         }
     }
-    // x.bin and x.idx are one corpus, whichever of them a pattern found.
+    // x.bin and x.idx are one corpus, whichever of them a pattern matched.
     let mut seen = HashSet::new();
     out.retain(|name| seen.insert(prefix_of(name).to_owned()));
     if out.is_empty() {
@@ -166,7 +166,7 @@ fn corpora(request: &OpenRequest<'_>) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// The token files in a folder, not in folders below it.
+/// Returns the token files in a folder, not those in its subfolders.
 fn inside(request: &OpenRequest<'_>, folder: &str) -> Result<Vec<String>> {
     let listed = match request.listed {
         Some(names) => names.to_vec(),
@@ -206,7 +206,7 @@ mod tests {
         let mut headed = vec![0; 1024];
         headed[..4].copy_from_slice(&20_240_520i32.to_le_bytes());
         assert_eq!(look("x.bin", &headed), Some(Sure::Certain));
-        // Of a compressed file there is nothing to see, and its rows cannot be looked up.
+        // A compressed file shows no content, and its rows have no random access.
         assert_eq!(look("x.bin", b""), None);
         let npy = |dtype, shape: &[usize]| look("x.npy", &Header::write(dtype, shape));
         assert_eq!(npy(Dtype::U16, &[100]), Some(Sure::Certain));

@@ -1,7 +1,7 @@
-//! What is known of every token beside its id: place in its document, mask of the loss, document, whom it may look at.
+//! Per-token fields besides the id: position in the document, loss mask, document number, attention mask.
 //!
-//! All follow from where documents begin in a sample. `starts` are the places from 1 on at which a new document begins,
-//! in rising order; a start at the very end says that the last token ends its document.
+//! All follow from where documents begin in a sample. `starts` are the indices from 1 on at which a new document
+//! begins, ascending. A start at the very end means that the last token ends its document.
 
 /// A field of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +29,15 @@ impl Field {
     }
 }
 
-/// The documents of a sample of `len` tokens, as ranges of places.
+/// Returns the documents of a sample of `len` tokens, as index ranges.
 fn documents(starts: &[usize], len: usize) -> impl Iterator<Item = (usize, usize)> {
     let begin = std::iter::once(0).chain(starts.iter().copied().filter(move |s| *s < len));
     let end = starts.iter().copied().filter(move |s| *s < len).chain([len]);
     begin.zip(end)
 }
 
-/// Places counted from the beginning of each document, or of the sample where `reset` is off; elements of four or eight bytes.
+/// Writes positions counted from the start of each document, or of the sample without `reset`;
+/// elements of four or eight bytes.
 pub(crate) fn positions(starts: &[usize], reset: bool, wide: bool, out: &mut [u8]) {
     if wide {
         let out = out.as_chunks_mut::<8>().0;
@@ -51,7 +52,7 @@ pub(crate) fn positions(starts: &[usize], reset: bool, wide: bool, out: &mut [u8
     }
 }
 
-/// 1, and 0 where a document ends: what follows it cannot be foretold.
+/// Writes 1, and 0 where a document ends: the token after it cannot be predicted.
 pub(crate) fn loss_mask(starts: &[usize], out: &mut [u8]) {
     let out = out.as_chunks_mut::<4>().0;
     out.fill(1f32.to_ne_bytes());
@@ -62,7 +63,7 @@ pub(crate) fn loss_mask(starts: &[usize], out: &mut [u8]) {
     }
 }
 
-/// The number of a token's document in the sample.
+/// Writes the number of each token's document within the sample.
 pub(crate) fn document_ids(starts: &[usize], out: &mut [u8]) {
     let out = out.as_chunks_mut::<4>().0;
     for (n, (from, to)) in (0i32..).zip(documents(starts, out.len())) {
@@ -70,7 +71,8 @@ pub(crate) fn document_ids(starts: &[usize], out: &mut [u8]) {
     }
 }
 
-/// Row by row whether a token may look at another: at those before it and itself, of its own document where `reset` is on.
+/// Writes, row by row, which tokens a token may attend to: itself and those before it; with `reset` only
+/// those of its own document.
 pub(crate) fn attention_mask(starts: &[usize], reset: bool, len: usize, out: &mut [u8]) {
     for (from, to) in documents(if reset { starts } else { &[] }, len) {
         for row in from..to {

@@ -5,35 +5,35 @@ use bytes::Bytes;
 use infeed_core::{Dtype, Error, Result, Store, StoreExt};
 use std::{ops::Range, sync::Arc};
 
-/// The magic number of token files with a header of 256 numbers of 32 bits; the third is the count of tokens.
+/// The magic number of token files with a header of 256 32-bit numbers; the third is the token count.
 const HEADED: i32 = 20_240_520;
 const HEADED_BYTES: u64 = 1024;
 
-/// Tokens in a file, cut into sequences and documents where an index says so.
+/// Tokens in a file, divided into sequences and documents by an index if there is one.
 #[derive(Debug)]
 pub struct TokenFile {
     name: String,
     path: String,
     data: Data,
     dtype: Dtype,
-    /// Byte of the first token, where there is no index.
+    /// Offset of the first token, if there is no index.
     start: u64,
     tokens: u64,
     index: Option<Index>,
 }
 
-/// Some tokens that lie side by side in a file.
+/// A run of adjacent tokens in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Which file.
+    /// Index of the file.
     pub(crate) file: u32,
-    /// How many tokens.
+    /// Number of tokens.
     pub(crate) tokens: u64,
-    /// The first byte.
+    /// Offset of the first byte.
     pub(crate) byte: u64,
 }
 
-/// A path without `.bin` or `.idx` at its end: what users call the corpus.
+/// Returns a path without a final `.bin` or `.idx`: the name of the corpus.
 pub fn prefix_of(path: &str) -> &str {
     path.strip_suffix(".bin").or_else(|| path.strip_suffix(".idx")).unwrap_or(path)
 }
@@ -41,9 +41,9 @@ pub fn prefix_of(path: &str) -> &str {
 impl TokenFile {
     /// Opens tokens by prefix (`x` of `x.bin` and `x.idx`), or by the name of a file.
     ///
-    /// A `.bin` with an `.idx` beside it is read by the index, unless `raw` names an element type. One without is tokens
-    /// and nothing else, of type `raw` (u16 if that is not given), or has the header of 256 numbers that some training
-    /// scripts write. A `.npy` file says its type itself.
+    /// A `.bin` with an `.idx` beside it is read by the index, unless `raw` names an element type. A `.bin` without
+    /// one contains only tokens of type `raw` (u16 by default), or has the header of 256 numbers that some training
+    /// scripts write. A `.npy` file has its type in its header.
     pub fn open(
         store: &Arc<dyn Store>,
         path: &str,
@@ -100,7 +100,7 @@ impl TokenFile {
                     let size = dtype.size() as u64;
                     if data.len() % size != 0 {
                         let what = format!(
-                            "{} bytes are no whole number of {dtype} tokens; raw= says which type they are",
+                            "{} bytes are not a whole number of {dtype} tokens; raw= says which type they are",
                             data.len()
                         );
                         return Err(Error::Format { shard: path, offset: data.len() / size * size, what });
@@ -115,7 +115,7 @@ impl TokenFile {
     fn open_npy(store: &Arc<dyn Store>, path: &str, raw: Option<Dtype>, read: Read) -> Result<TokenFile> {
         let data = Data::open(store, path, read)?;
         let mut scratch = Bytes::new();
-        // Headers are short: longer ones belong to types with many fields.
+        // Headers are short; longer ones belong to types with many fields.
         let head = data.get(0, data.len().min(1 << 16) as usize, &mut scratch)?;
         let header = npy::header(head, data.len(), path)?;
         let [tokens] = header.shape[..] else {
@@ -132,37 +132,37 @@ impl TokenFile {
         Ok(TokenFile { path: name.clone(), name, data, dtype: header.dtype, start, tokens, index: None })
     }
 
-    /// The prefix, or the file where there is no index.
+    /// Returns the prefix, or the file if there is no index.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The file that holds the tokens.
+    /// Returns the file with the tokens.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// Bytes of the file that holds the tokens.
+    /// Returns the size in bytes of the file with the tokens.
     pub fn bytes(&self) -> u64 {
         self.data.len()
     }
 
-    /// The index, where there is one.
+    /// Returns the index, if there is one.
     pub fn index(&self) -> Option<&Index> {
         self.index.as_ref()
     }
 
-    /// Refuses elements that are no token ids.
+    /// Fails if the elements are not integers.
     pub fn need_tokens(&self) -> Result<()> {
         if self.dtype.is_integer() {
             return Ok(());
@@ -177,7 +177,7 @@ impl TokenFile {
         &self.data
     }
 
-    /// Where tokens lie, `range` counted over all sequences laid end to end.
+    /// Locates tokens, with `range` counted over all sequences concatenated.
     pub(crate) fn runs(&self, file: u32, range: Range<u64>, out: &mut Vec<Run>) {
         let size = self.dtype.size() as u64;
         match &self.index {
@@ -203,12 +203,12 @@ impl TokenFile {
         }
     }
 
-    /// The token that lies at a byte of the file, counted over all sequences laid end to end where those lie straight.
+    /// Returns the index of the token at an offset, counted over all sequences concatenated, if those are contiguous.
     pub(crate) fn token_at(&self, byte: u64) -> u64 {
         (byte - self.start) / self.dtype.size() as u64
     }
 
-    /// All tokens of a sequence as numbers. Without an index the whole file is sequence 0.
+    /// Returns all tokens of a sequence as numbers. Without an index the whole file is sequence 0.
     pub fn sequence(&self, sequence: u64) -> Result<Vec<i64>> {
         let (byte, tokens) = match &self.index {
             Some(index) if sequence < index.sequences() => (index.byte(sequence), index.size(sequence)),
@@ -222,7 +222,7 @@ impl TokenFile {
     }
 }
 
-/// Whether there is such an object.
+/// Returns whether an object exists.
 fn exists(store: &Arc<dyn Store>, name: &str) -> Result<bool> {
     match store.stat_one(name) {
         Ok(_) => Ok(true),
@@ -231,12 +231,12 @@ fn exists(store: &Arc<dyn Store>, name: &str) -> Result<bool> {
     }
 }
 
-/// Whether a file begins with the header of 256 numbers.
+/// Returns whether a file begins with the header of 256 numbers.
 pub(crate) fn is_headed(head: &[u8]) -> bool {
     head.len() as u64 >= HEADED_BYTES && head.starts_with(&HEADED.to_le_bytes())
 }
 
-/// Type, first byte and count of a file with the header of 256 numbers, if it has one.
+/// Returns type, offset and count of the tokens of a file with the header of 256 numbers, if it has one.
 fn headed(head: &[u8], len: u64, raw: Option<Dtype>, path: &str) -> Result<Option<(Dtype, u64, u64)>> {
     let number = |i: usize| head.get(4 * i..).and_then(|b| b.first_chunk()).map(|b| i32::from_le_bytes(*b));
     if !is_headed(head) {
@@ -247,7 +247,7 @@ fn headed(head: &[u8], len: u64, raw: Option<Dtype>, path: &str) -> Result<Optio
     let has = (len - HEADED_BYTES) / dtype.size() as u64;
     if number(1) != Some(1) || tokens > has {
         let what = format!(
-            "a header of version {:?} speaks of {:?} tokens, and the file has room for {has}",
+            "a header of version {:?} claims {:?} tokens, but the file has room for {has}",
             number(1).unwrap_or_default(),
             number(2).unwrap_or_default()
         );

@@ -1,11 +1,10 @@
-//! Arbitrary bytes through every parser here.
+//! Passes arbitrary bytes through every parser of this crate.
 
 use crate::{Drift, Index, list};
 
-/// Parses bytes as an index and a file list, and checks what was made of them. Panics when something is
-/// accepted that cannot be.
+/// Parses bytes as an index and as a file list, and checks the results. Panics if something invalid is accepted.
 pub fn fuzz(data: &[u8]) {
-    // The first bytes choose the size of the .bin, so that indices that fit theirs can be found.
+    // The first bytes choose the size of the .bin, so that matching indices can be found.
     let (head, rest) = data.split_at(data.len().min(3));
     let pick = |i: usize| head.get(i).copied().unwrap_or(0);
     let bin_len = u64::from(pick(0)) << (pick(1) % 24);
@@ -47,7 +46,7 @@ fn check_list(corpora: &[list::Corpus], samples: Option<u64>) {
     let files: Vec<&list::File> = corpora.iter().flat_map(|corpus| &corpus.files).collect();
     assert!(files.iter().all(|file| !file.prefix.is_empty() && file.weight.is_finite()));
     assert!(files.iter().all(|file| file.samples.is_some() == samples.is_some()));
-    // Rounded up, a file at a time: never less than was asked for.
+    // Rounded up per file: never less than requested.
     let all: u64 = files.iter().filter_map(|file| file.samples).sum();
     assert!(all >= samples.unwrap_or(0), "{all} samples instead of {samples:?}");
 }
@@ -60,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Good files with bytes changed, cut and added: damage is found or does no harm.
+        /// Valid files with bytes changed, cut and added: damage is detected or harmless.
         #[test]
         fn damage_does_no_harm(
             sizes in prop::collection::vec(0u32..5, 0..6),

@@ -3,17 +3,17 @@
 //! | module | holds |
 //! |---|---|
 //! | [`idx`] | `.idx` files: `MMIDIDX` and the older `TNTIDX` |
-//! | [`TokenFile`] | one file of tokens, cut into sequences and documents where an index says so |
+//! | [`TokenFile`] | one file of tokens, divided into sequences and documents by its index |
 //! | [`TokenSource`] | rows of tokens for the engine: windows, or Megatron's GPT samples |
 //! | [`gpt`] | GPT samples, index for index as Megatron's, and their cache files |
 //! | [`list`] | file lists: `weight prefix corpus` |
-//! | [`TokenWriter`] | the way back: documents to `.bin` and `.idx` |
+//! | [`TokenWriter`] | writes documents to `.bin` and `.idx` |
 //! | [`tools`] | info, verify, merge, split |
 //!
-//! Bytes come from a [`Store`](infeed_core::Store); only what is written goes to paths of this machine.
+//! Bytes come from a [`Store`](infeed_core::Store); output goes to local paths only.
 //!
-//! A file that is mapped must not be cut short by others while it is read: the operating system then ends the process
-//! (SIGBUS), and nothing can be done about that from inside. [`Read::Pread`] costs a copy and gives an error instead.
+//! A mapped file must not be truncated while it is read: the operating system then kills the process (SIGBUS), which
+//! cannot be prevented from inside. [`Read::Pread`] costs a copy and returns an error instead.
 #![deny(unsafe_code)]
 
 mod data;

@@ -1,13 +1,13 @@
 //! File lists: which corpora to mix, and how much of each.
 //!
-//! One corpus file a line, `weight prefix corpus`. Blank lines and those that begin with `#` say nothing. Files without a
-//! name of a corpus belong to one that is called `default`.
+//! One corpus file per line, `weight prefix corpus`. Blank lines and lines that begin with `#` are ignored. Files
+//! without a corpus name belong to the corpus `default`.
 
 use infeed_core::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The corpus of files that name none.
+/// The corpus of files without a corpus name.
 pub const DEFAULT: &str = "default";
 
 /// One line of a list.
@@ -17,16 +17,16 @@ pub struct Entry {
     pub weight: f64,
     /// The file, without `.bin` or `.idx`.
     pub prefix: String,
-    /// What it is a part of.
+    /// The corpus it belongs to.
     pub corpus: String,
 }
 
-/// A corpus of a list: how much of everything it is, and what it is made of.
+/// A corpus of a list: its share and its files.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Corpus {
     /// Its name.
     pub name: String,
-    /// Its share: the sum of its files'.
+    /// Its share: the sum over its files.
     pub weight: f64,
     /// Its files, in the order of the list.
     pub files: Vec<File>,
@@ -37,13 +37,13 @@ pub struct Corpus {
 pub struct File {
     /// The file, without `.bin` or `.idx`.
     pub prefix: String,
-    /// Its share. Those of all files of a list add up to 1.
+    /// Its share. The shares of all files of a list add up to 1.
     pub weight: f64,
-    /// How many samples it must have, where their number was said.
+    /// How many samples it must have, if a total was given.
     pub samples: Option<u64>,
 }
 
-/// Reads a list; `name` is for messages.
+/// Parses a list; `name` is for messages.
 pub fn parse(text: &str, name: &str) -> Result<Vec<Entry>> {
     let mut out = Vec::new();
     for (line, content) in (1..).zip(text.lines()) {
@@ -77,9 +77,8 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Entry>> {
     Ok(out)
 }
 
-/// What a list asks for: corpora in alphabetical order, with their files. `samples` is how many all files give together:
-/// each then gets half a percent more than its share of them, rounded up, as in BlendCorpus, and files that get none are
-/// left out.
+/// Parses a list into corpora in alphabetical order, with their files. `samples` is the total over all files: each file
+/// then gets half a percent more than its share, rounded up, as in BlendCorpus, and files that get none are left out.
 pub fn plan(text: &str, name: &str, samples: Option<u64>) -> Result<Vec<Corpus>> {
     let entries = parse(text, name)?;
     let sum = total(&entries);
@@ -98,13 +97,13 @@ pub fn plan(text: &str, name: &str, samples: Option<u64>) -> Result<Vec<Corpus>>
     Ok(corpora.into_iter().map(corpus).collect())
 }
 
-/// The sum of all weights.
+/// Returns the sum of all weights.
 fn total(entries: &[Entry]) -> f64 {
-    // From left to right, as BlendCorpus does: other orders of addition round otherwise.
+    // From left to right, as BlendCorpus does: a different order of additions rounds differently.
     entries.iter().fold(0.0, |sum, e| sum + e.weight)
 }
 
-/// A list with weights in proportion to numbers of tokens.
+/// Creates a list with weights proportional to token counts.
 pub fn by_tokens(files: &[(String, String, u64)]) -> Result<String> {
     let total: u64 = files.iter().map(|(_, _, tokens)| tokens).sum();
     if total == 0 {
@@ -113,7 +112,7 @@ pub fn by_tokens(files: &[(String, String, u64)]) -> Result<String> {
     let mut out = String::new();
     for (prefix, corpus, tokens) in files {
         if [prefix, corpus].iter().any(|word| word.is_empty() || word.contains(char::is_whitespace)) {
-            let what = format!("`{prefix}` of corpus `{corpus}`: a list has no place for blanks in names");
+            let what = format!("`{prefix}` of corpus `{corpus}`: names in a list cannot contain spaces");
             return Err(Error::argument(what));
         }
         out += &format!("{:.10} {prefix} {corpus}\n", *tokens as f64 / total as f64);
@@ -150,7 +149,7 @@ mod tests {
             plan(text, "x", Some(all)).unwrap().iter().map(counts).collect()
         };
         assert_eq!(samples("0.3 a web\n0.1 b code", 100), [[26], [76]]);
-        // What has no weight is not read at all.
+        // A file without weight is not read at all.
         assert_eq!(samples("1 a web\n0 b code\n0 c web", 10), [[11]]);
         assert!(samples("1 a web", 0).is_empty());
     }

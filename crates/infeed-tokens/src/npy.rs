@@ -1,10 +1,10 @@
-//! `.npy` files as token files need them: little-endian, and complete.
+//! `.npy` files as tokens: checks that they are little-endian and complete.
 
 use infeed_core::{Error, Result};
 use infeed_records::npy::Header;
 
-/// Reads a header and checks that the file has all elements that it speaks of. `len` is the size of the whole file, of
-/// which `head` are the first bytes.
+/// Reads a header and checks that the file has all elements it declares. `len` is the size of the whole
+/// file, `head` its first bytes.
 pub(crate) fn header(head: &[u8], len: u64, name: &str) -> Result<Header> {
     let wrong = |at: u64, what: String| Error::Format { shard: name.to_owned(), offset: at, what };
     let header = Header::read(head).map_err(|fault| wrong(fault.at as u64, fault.what))?;

@@ -1,12 +1,12 @@
-//! What users ask of a token corpus.
+//! The options of a token corpus.
 
 use crate::{Drift, Read};
 use infeed_core::{Args, Dtype, Error, Result};
 
-/// How rows are cut out of tokens.
+/// How rows are cut from tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
-    /// Windows of one length, `stride` apart, over all tokens laid end to end.
+    /// Windows of one length, `stride` apart, over all tokens concatenated.
     Windows,
     /// Megatron's GPT samples.
     Megatron,
@@ -38,10 +38,10 @@ pub struct Options {
     pub drift: Drift,
 }
 
-/// Names of the parts that a split makes.
+/// Names of the parts of a split.
 pub(crate) const PARTS: [&str; 3] = ["train", "valid", "test"];
 
-/// The options that arguments stand for. `length` must be among them.
+/// Builds options from arguments. `length` must be given.
 pub(crate) fn build(args: &Args) -> Result<Options> {
     let one_of = |name: &str, names: &[&str]| {
         let given = args.text(name)?;
@@ -62,7 +62,7 @@ pub(crate) fn build(args: &Args) -> Result<Options> {
         Err(args.error(name, "must be a type of whole numbers"))
     };
     let length = args.int("length", 1)?;
-    // Rows are counted in 32 bits inside.
+    // Row lengths are counted in 32 bits internally.
     let length = usize::try_from(length).ok().filter(|n| *n < i32::MAX as usize);
     let length = length.ok_or_else(|| args.error("length", "must be below 2**31 - 1"))?;
     let seed = u32::try_from(args.int("seed", 0)?);
@@ -93,7 +93,7 @@ pub(crate) fn build(args: &Args) -> Result<Options> {
 }
 
 impl Options {
-    /// Refuses arguments that have no meaning together.
+    /// Rejects arguments that do not go together.
     fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::argument(format!("tokens: {what}")));
         if self.sampling == Sampling::Megatron && self.stride.is_some() {

@@ -1,13 +1,13 @@
-//! All that is `unsafe` here: entering AVX2 code, and telling the CPU what comes next.
+//! The only `unsafe` code here: entering AVX2 code, and prefetching.
 #![allow(unsafe_code)]
 
-/// Calls a function compiled for AVX2 where the CPU has it; gives whether it did.
+/// Calls a function compiled for AVX2 if the CPU supports it; evaluates to `None` otherwise.
 macro_rules! with_avx2 {
     ($name:ident ( $($arg:expr),* )) => {{
         #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the CPU was just asked, and has AVX2.
+                // SAFETY: the check above shows that the CPU has AVX2.
                 Some(unsafe { $name($($arg),*) })
             } else {
                 None
@@ -39,7 +39,7 @@ fn holds_avx2(from: Dtype, src: &[u8], token: u64) -> bool {
     element::holds_here(from, src, token)
 }
 
-/// [`element::convert_here`] with the widest registers there are.
+/// [`element::convert_here`] with AVX2 if available.
 pub(crate) fn convert(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
     let done: Option<()> = with_avx2!(convert_avx2(from, to, src, dst));
     if done.is_none() {
@@ -47,28 +47,28 @@ pub(crate) fn convert(from: Dtype, to: usize, src: &[u8], dst: &mut [u8]) {
     }
 }
 
-/// [`element::largest_here`] with the widest registers there are.
+/// [`element::largest_here`] with AVX2 if available.
 pub(crate) fn largest(from: Dtype, src: &[u8]) -> u64 {
     with_avx2!(largest_avx2(from, src)).unwrap_or_else(|| element::largest_here(from, src))
 }
 
-/// [`element::holds_here`] with the widest registers there are.
+/// [`element::holds_here`] with AVX2 if available.
 pub(crate) fn holds(from: Dtype, src: &[u8], token: u64) -> bool {
     with_avx2!(holds_avx2(from, src, token)).unwrap_or_else(|| element::holds_here(from, src, token))
 }
 
-/// Brings the first lines of `bytes` towards the cache while something else is done.
+/// Prefetches the first cache lines of `bytes`.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     for line in bytes.chunks(64).take(LINES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing, whatever the address, and this one points into `bytes`.
+        // SAFETY: a prefetch never faults, whatever the address, and this one points into `bytes`.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
     #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
     let _ = bytes;
 }
 
-/// Lines of 64 bytes that [`prefetch`] asks for: a window of 2,048 tokens of two bytes.
+/// Number of 64-byte cache lines that [`prefetch`] requests: a window of 2,048 tokens of two bytes.
 #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 const LINES: usize = 65;

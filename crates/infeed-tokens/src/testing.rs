@@ -1,22 +1,22 @@
-//! Files of this machine as a store, for tests and examples of this crate.
+//! Local files as a store, for tests and examples of this crate.
 
 use bytes::Bytes;
 use infeed_core::{Error, Result, Shard, Store};
 use std::{fs::File, ops::Range, os::unix::fs::FileExt, path::PathBuf, sync::Arc};
 
-/// Reads files, and maps them by reading all of them.
+/// Reads files, and emulates mapping by reading them whole.
 #[derive(Debug)]
 pub(crate) struct Files {
     maps: bool,
 }
 
-/// A store that maps.
+/// Returns a store that maps.
 pub(crate) fn mapping() -> Arc<dyn Store> {
     Arc::new(Files { maps: true })
 }
 
-/// A store that reads ranges and nothing else.
-#[allow(dead_code)] // the examples need only one of both
+/// Returns a store that only reads ranges.
+#[allow(dead_code)] // the examples need only one of the two
 pub(crate) fn ranges() -> Arc<dyn Store> {
     Arc::new(Files { maps: false })
 }
@@ -43,7 +43,7 @@ impl Store for Files {
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
         let one = |name: &String| {
             let about = std::fs::metadata(name).map_err(|e| Error::io("look at", name, e))?;
-            // A folder is no object.
+            // A folder is not an object.
             let missing = || Error::NotFound { path: name.clone(), hint: String::new() };
             let size = about.is_file().then_some(about.len()).ok_or_else(missing)?;
             Ok(Shard { name: name.as_str().into(), size, modified: None, version: None })

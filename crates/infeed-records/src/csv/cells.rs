@@ -1,22 +1,22 @@
-//! The fields of a row.
+//! Parses the fields of a row.
 
 use infeed_core::{Error, Result};
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
-/// Where a field lies in its row, without its quotes.
+/// The location of a field in its row, without its quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// Its first byte.
+    /// Start offset.
     pub start: usize,
-    /// Behind its last byte.
+    /// End offset (exclusive).
     pub end: usize,
-    /// Whether quotes stand twice in it.
+    /// Whether it contains doubled quotes.
     pub doubled: bool,
 }
 
 impl Cell {
-    /// What it says.
+    /// Returns the unquoted contents.
     pub fn bytes<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = &row[self.start..self.end];
         if !self.doubled {
@@ -33,7 +33,7 @@ impl Cell {
     }
 }
 
-/// Finds the fields of a row without its line end.
+/// Finds the fields of a row, which must not include its line end.
 pub fn cells(row: &[u8], delimiter: u8, out: &mut Vec<Cell>) -> Result<()> {
     out.clear();
     let mut at = 0;
@@ -51,10 +51,10 @@ pub fn cells(row: &[u8], delimiter: u8, out: &mut Vec<Cell>) -> Result<()> {
     }
 }
 
-/// A field without quotes, and where the next one begins.
+/// Parses an unquoted field and returns where the next one begins.
 #[inline(always)]
 fn plain(row: &[u8], start: usize, delimiter: u8) -> (Cell, Option<usize>) {
-    // Numbers and words are shorter than what a call to memchr is worth.
+    // Numbers and words are too short for a call to memchr to pay off.
     let near = row.len().min(start + 16);
     let found = row[start..near].iter().position(|b| *b == delimiter).map(|at| start + at);
     let found = found.or_else(|| memchr(delimiter, &row[near..]).map(|at| near + at));
@@ -77,7 +77,7 @@ fn quoted(row: &[u8], start: usize, delimiter: u8) -> Result<(Cell, Option<usize
                 let end =
                     memchr2(delimiter, b'\n', &row[quote + 1..]).map_or(row.len(), |found| quote + 1 + found);
                 let after = row[quote + 1..end.min(quote + 11)].escape_ascii();
-                return Err(Error::sample(format!("`{after}` stands behind the quote that closes a field")));
+                return Err(Error::sample(format!("`{after}` follows the closing quote of a field")));
             }
         }
     }

@@ -1,16 +1,16 @@
-//! What columns are, and numbers of their fields.
+//! Infers delimiters and column types, and parses numbers.
 
 use super::{RowFinder, cells};
 use crate::{Guess, split::Split};
 use infeed_core::{Dtype, Error, Result};
 
-/// What separates fields, by the first rows: of `,`, tab, `;` and `|` the one that cuts all rows into the same number of
-/// fields, and into most.
+/// Detects the delimiter from the first rows: among `,`, tab, `;` and `|` the one that divides all rows into the same
+/// number of fields, and into the most.
 pub fn delimiter(start: &[u8]) -> u8 {
     let start = crate::text::unmarked(start);
     let best = [b',', b'\t', b';', b'|'].into_iter().enumerate().max_by_key(|(place, delimiter)| {
         let mut ends = vec![];
-        // The rows are cut off somewhere: a quote that is open there says nothing.
+        // The input is cut off somewhere, so an unclosed quote at the end means nothing.
         let _ = RowFinder::new(*delimiter).split(start, false, &mut ends);
         if ends.is_empty() {
             ends.push(crate::split::End { at: start.len(), lines: 1 });
@@ -23,13 +23,13 @@ pub fn delimiter(start: &[u8]) -> u8 {
         }
         let first = counts.first().copied().unwrap_or(0);
         let even = first > 1 && counts.iter().all(|count| *count == first);
-        // Of two that do equally well the usual one.
+        // Among equals, the most common one.
         (even, first, usize::MAX - place)
     });
     best.map_or(b',', |(_, delimiter)| delimiter)
 }
 
-/// What a field is.
+/// Infers the type of a field.
 pub fn guess(cell: &[u8]) -> Guess {
     if cell.is_empty() {
         return Guess::Unknown;
@@ -37,7 +37,7 @@ pub fn guess(cell: &[u8]) -> Guess {
     if boolean(cell).is_some() {
         return Guess::Bool;
     }
-    // A leading zero is not a number's: postal codes and the like are text.
+    // Postal codes and the like have leading zeros and are text.
     let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let padded = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
     match std::str::from_utf8(cell) {
@@ -56,7 +56,7 @@ fn boolean(cell: &[u8]) -> Option<bool> {
     }
 }
 
-/// A number; `inf` and `nan` are numbers, `infinity` is a word.
+/// Parses a number; `inf` and `nan` are numbers, `infinity` is a word.
 fn number(text: &str) -> Option<f64> {
     let word = text.trim_start_matches(['+', '-']);
     if word.len() > 3 && word.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -65,8 +65,8 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// Writes a field as a number of this type to `out`, which has the right size. `false` when there is nothing in the field;
-/// for floats that is a NaN.
+/// Writes a field as a number of this dtype to `out`, which must have the right size. Returns `false` if the field is
+/// empty; for floats an empty field is NaN.
 pub fn write(cell: &[u8], dtype: Dtype, out: &mut [u8]) -> Result<bool> {
     let cell = cell.trim_ascii();
     if cell.is_empty() && !dtype.is_float() {
@@ -84,7 +84,7 @@ pub fn write(cell: &[u8], dtype: Dtype, out: &mut [u8]) -> Result<bool> {
                     out.copy_from_slice(&[u8::from(yes.ok_or_else(wrong)?)]);
                 }
                 Dtype::F32 => {
-                    // Straight from the text: by way of eight bytes it would be rounded twice.
+                    // Parsed directly: going through f64 would round twice.
                     let x = if cell.is_empty() { f32::NAN } else { text.parse().map_err(|_| wrong())? };
                     out.copy_from_slice(&x.to_ne_bytes());
                 }
@@ -103,7 +103,7 @@ pub fn write(cell: &[u8], dtype: Dtype, out: &mut [u8]) -> Result<bool> {
     Ok(true)
 }
 
-/// A field as a number of this type; nothing when there is nothing in the field.
+/// Parses a field as a number of this dtype; `None` if the field is empty.
 pub fn parse(cell: &[u8], dtype: Dtype) -> Result<Option<Vec<u8>>> {
     let mut out = vec![0; dtype.size()];
     Ok(write(cell, dtype, &mut out)?.then_some(out))

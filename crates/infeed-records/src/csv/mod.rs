@@ -1,5 +1,5 @@
-//! Comma-separated values, as RFC 4180 has them: a field may stand in quotes, and then hold delimiters, line ends and quotes
-//! written twice. Lines may end in `\r\n`, a mark of UTF-8 may stand in front, blank lines are passed over.
+//! CSV as in RFC 4180: a field may be quoted and then contain delimiters, line ends and doubled quotes. Lines may end
+//! in `\r\n`, a UTF-8 byte order mark may come first, and blank lines are skipped.
 
 mod cells;
 mod guess;
@@ -11,7 +11,7 @@ pub use guess::{delimiter, guess, parse, write};
 pub use rows::RowFinder;
 pub use titles::{bare, count, titles};
 
-/// Feeds any bytes to the reader of rows and cells: cells lie inside their row and join to it again.
+/// Feeds arbitrary bytes to the row and cell parsers, and checks that cells lie within their row.
 pub fn fuzz_csv(data: &[u8]) {
     use crate::split::Split;
     let mut ends = vec![];

@@ -1,24 +1,24 @@
-//! Where rows end: not at a line end that stands in quotes.
+//! Finds where rows end: not at line ends inside quotes.
 
 use crate::split::{End, Split, is_blank};
 use infeed_core::{Error, Result};
 use memchr::{memchr, memchr2};
 
-/// Finds the rows of a file. A quote opens a field only where a field begins; elsewhere it is a character.
+/// Finds the rows of a file. A quote opens a field only at its start; elsewhere it is an ordinary character.
 #[derive(Debug)]
 pub struct RowFinder {
     delimiter: u8,
     seen: usize,
     line: usize,
     lines: u32,
-    /// Whether the place that was reached lies in quotes.
+    /// Whether the current position is inside quotes.
     quoted: bool,
-    /// Lines before the row at hand, for messages.
+    /// Lines before the current row, for messages.
     before: u64,
 }
 
 impl RowFinder {
-    /// Rows whose fields are separated by this byte.
+    /// Creates a splitter for rows with this delimiter.
     pub fn new(delimiter: u8) -> Self {
         RowFinder { delimiter, seen: 0, line: 0, lines: 0, quoted: false, before: 0 }
     }
@@ -37,7 +37,7 @@ impl Split for RowFinder {
                 self.lines += newlines(&bytes[at..quote]);
                 match bytes.get(quote + 1) {
                     Some(b'"') => at = quote + 2,
-                    // Whether this one ends the field is known when the next byte is there.
+                    // Whether this quote ends the field depends on the next byte.
                     None if !last => {
                         at = quote;
                         break;
@@ -81,12 +81,12 @@ impl Split for RowFinder {
     }
 }
 
-/// A quote behind the mark of UTF-8 opens a field too.
+/// A quote after the UTF-8 byte order mark also opens a field.
 fn marked(bytes: &[u8], line: usize, quote: usize) -> bool {
     bytes[line..quote] == *crate::text::MARK
 }
 
-/// A line without anything; one with a tab has two empty fields when tabs separate them.
+/// Returns whether a line is empty. A line with a tab has two empty fields if tabs are the delimiter.
 fn is_blank_row(line: &[u8]) -> bool {
     line.len() <= 2 && is_blank(line) && !line.contains(&b'\t') && !line.contains(&b' ')
 }

@@ -30,7 +30,7 @@ fn open_quotes_are_named() {
     let error = table(b"a,b\n1,2\n\n3,\"x\ny\n", b',').unwrap_err().to_string();
     assert!(error.contains("opened in line 4 and never closed"), "{error}");
     let error = table(b"a,b\n\"1\"x,2\n", b',').unwrap_err().to_string();
-    assert!(error.contains("`x` stands behind the quote"), "{error}");
+    assert!(error.contains("`x` follows the closing quote"), "{error}");
 }
 
 #[test]

@@ -1,17 +1,17 @@
-//! Titles of columns, and rows without what is around them.
+//! Column titles, and the contents of rows without surrounding line ends.
 
 use super::cells;
 use crate::text::{Invalid, decode, line, unmarked};
 use infeed_core::{Error, Result};
 use std::sync::Arc;
 
-/// A row without blank lines before it and its line end.
+/// Strips blank lines before a row and its line end.
 pub fn bare(row: &[u8]) -> &[u8] {
     let blank = row.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
     line(&row[blank..])
 }
 
-/// The titles of columns, of the first row.
+/// Parses the column titles from the first row.
 pub fn titles(head: &[u8], delimiter: u8) -> Result<Vec<Arc<str>>> {
     let head = bare(unmarked(head));
     let mut found = vec![];
@@ -31,7 +31,7 @@ pub fn titles(head: &[u8], delimiter: u8) -> Result<Vec<Arc<str>>> {
     Ok(names)
 }
 
-/// Every row must have as many fields as there are columns.
+/// Checks that a row has as many fields as there are columns.
 pub fn count(found: usize, columns: usize) -> Result<()> {
     if found == columns {
         return Ok(());

@@ -1,6 +1,6 @@
 //! SHA-1 and MD5: both work on blocks of 64 bytes and end with the length.
 
-/// The data in blocks, with the end that both want: a bit, zeros, and the length in bits.
+/// Passes the data to `each` in blocks, with the padding of both hashes: a bit, zeros, and the length in bits.
 fn padded(bytes: &[u8], length: [u8; 8], mut each: impl FnMut(&[u8; 64])) {
     let (blocks, rest) = bytes.as_chunks::<64>();
     blocks.iter().for_each(&mut each);
@@ -48,7 +48,7 @@ pub fn sha1(bytes: &[u8]) -> [u8; 20] {
 /// MD5.
 pub fn md5(bytes: &[u8]) -> [u8; 16] {
     const TURNS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
-    // By definition the whole part of 2^32 times the sine.
+    // By definition the integer part of 2^32 times the sine.
     let sines: [u32; 64] = std::array::from_fn(|i| (((i + 1) as f64).sin().abs() * 4_294_967_296.0) as u32);
     let mut state: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     padded(bytes, (bytes.len() as u64 * 8).to_le_bytes(), |block| {

@@ -1,5 +1,5 @@
-//! Checksums that data sets write down: SHA-1, MD5, xxHash (64 bits) and CRC-32, by their definitions. They guard against
-//! accidents and are used for nothing else.
+//! Checksums used by data sets: SHA-1, MD5, xxHash (64 bits) and CRC-32, implemented from their definitions. They
+//! detect accidental damage and are used for nothing else.
 
 mod blocks;
 mod words;
@@ -7,10 +7,10 @@ mod words;
 pub use blocks::{md5, sha1};
 pub use words::{crc32, xxh64};
 
-/// The names that [`digest`] knows.
+/// The names that [`digest`] supports.
 pub const KNOWN: [&str; 4] = ["sha1", "md5", "xxh64", "crc32"];
 
-/// The checksum of this name in hexadecimal digits, as Python's `hexdigest` writes it; nothing for a name that is not known.
+/// Returns the checksum of this name in hexadecimal, as Python's `hexdigest` writes it; `None` for an unknown name.
 pub fn digest(name: &str, bytes: &[u8]) -> Option<String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect();
     Some(match name {

@@ -1,4 +1,4 @@
-//! xxHash of 64 bits, and CRC-32.
+//! 64-bit xxHash, and CRC-32.
 
 const P1: u64 = 0x9e37_79b1_85eb_ca87;
 const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
@@ -10,7 +10,7 @@ fn round(state: u64, word: u64) -> u64 {
     state.wrapping_add(word.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1)
 }
 
-/// xxHash of 64 bits with the seed 0.
+/// Computes the 64-bit xxHash with seed 0.
 pub fn xxh64(bytes: &[u8]) -> u64 {
     let (stripes, rest) = bytes.as_chunks::<32>();
     let mut hash = if stripes.is_empty() {
@@ -45,7 +45,7 @@ pub fn xxh64(bytes: &[u8]) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// CRC-32 as zip and gzip have it.
+/// Computes CRC-32 as in zip and gzip.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let table: [u32; 256] = std::array::from_fn(|i| {
         (0..8).fold(i as u32, |c, _| if c & 1 == 1 { (c >> 1) ^ 0xedb8_8320 } else { c >> 1 })

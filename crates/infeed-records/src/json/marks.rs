@@ -1,20 +1,20 @@
-//! Where bytes stand among 64, as bits of a word.
+//! Finds bytes in blocks of 64, as bit masks.
 //!
-//! Texts of source code have an escape every few bytes. Looking for one after the other costs a wrong guess of the processor
-//! each; 64 bytes at a time cost the same whatever is in them.
+//! Source code has an escape every few bytes. Searching for them one by one costs a branch misprediction each;
+//! processing 64 bytes at a time costs the same whatever they are.
 
-/// Bytes that are looked at together.
+/// Block size in bytes.
 pub(super) const WIDTH: usize = 64;
 
-/// Bits of the bytes that equal `byte`; the first one is the lowest.
+/// Returns a mask of the bytes that equal `byte`; the first byte is the lowest bit.
 #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 #[inline(always)]
-#[expect(unsafe_code, reason = "the processor's own instruction for this has no safe name")]
+#[expect(unsafe_code, reason = "the intrinsic for this is not safe to call")]
 pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
     let (quarters, _) = block.as_chunks::<16>();
     quarters.iter().enumerate().fold(0, |bits, (at, quarter)| {
-        // SAFETY: every x86_64 processor has SSE2, and the 16 bytes that are loaded are those of `quarter`.
+        // SAFETY: every x86_64 processor has SSE2, and exactly the 16 bytes of `quarter` are loaded.
         let same = unsafe {
             let bytes = _mm_loadu_si128(quarter.as_ptr().cast());
             _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed())))
@@ -23,23 +23,23 @@ pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
     })
 }
 
-/// Bits of the bytes that equal `byte`; the first one is the lowest.
+/// Returns a mask of the bytes that equal `byte`; the first byte is the lowest bit.
 #[cfg(any(infeed_portable, not(target_arch = "x86_64")))]
 #[inline(always)]
 pub(super) fn equal(block: &[u8; WIDTH], byte: u8) -> u64 {
     block.iter().enumerate().fold(0, |bits, (at, b)| bits | (u64::from(*b == byte) << at))
 }
 
-/// Bits of the bytes that a backslash before them escapes. `carry` is 1 when the first byte is escaped by what came before,
-/// and is left so for the bytes that follow.
+/// Returns a mask of the bytes that are escaped by a preceding backslash. `carry` is 1 if the first byte is escaped
+/// by the previous block, and is updated for the next one.
 #[inline(always)]
 pub(super) fn escaped(backslashes: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
-    // A backslash that is escaped escapes nothing.
+    // An escaped backslash escapes nothing.
     let active = backslashes & !*carry;
     let after = (active << 1) | *carry;
-    // In a run of backslashes every other one escapes. Adding the starts of runs at odd places to the runs leaves a bit
-    // behind each of those runs, which tells apart the runs whose escaped bytes lie at even places from the others.
+    // In a run of backslashes every other one escapes. Adding the starts of odd-positioned runs to the runs leaves a
+    // bit after each of those runs. This separates runs whose escaped bytes are at even positions from the others.
     let odd = active & !EVEN & !after;
     let (even, over) = odd.overflowing_add(active);
     *carry = u64::from(over);

@@ -1,8 +1,8 @@
-//! JSON lines: the wanted fields of a row without building the others.
+//! JSON lines: extracts the wanted fields of a row without building the others.
 //!
-//! A row is walked key by key; a value that nobody wants is stepped over, its nesting checked but nothing made of it. What is
-//! wanted comes out as a [`Raw`], a piece of the row, and [`value`] makes a field of that. Only what comes out is checked to
-//! the letter: a number inside an object that was stepped over may be wrong without notice.
+//! A row is walked key by key. Unwanted values are skipped: their nesting is checked, but nothing is built. A wanted
+//! value is returned as a [`Raw`], a piece of the row, and [`value`] makes a field of it. Only extracted values are
+//! fully validated: an invalid number inside a skipped object may go unnoticed.
 
 mod marks;
 mod number;
@@ -15,8 +15,8 @@ pub use scan::{Fault, Raw, keys};
 pub use value::{guess, value};
 pub use wanted::{Wanted, extract};
 
-/// Feeds any bytes to the scanner: it never panics, whatever it takes apart lies inside the row, and rows that serde_json
-/// takes for objects are taken apart, with the same texts.
+/// Feeds arbitrary bytes to the scanner: it must not panic, everything it returns must lie within the row, and rows
+/// that serde_json accepts as objects must parse to the same texts.
 pub fn fuzz_json(data: &[u8]) {
     let Some((pick, line)) = data.split_first() else { return };
     let names = ["a", "b", "text", "meta.lang", "a.b"];

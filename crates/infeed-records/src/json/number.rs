@@ -1,6 +1,6 @@
-//! Numbers, and lists of them.
+//! Parses numbers and lists of numbers.
 
-/// Whether bytes are a number as JSON writes it.
+/// Returns whether bytes are a JSON number.
 fn is_number(bytes: &[u8]) -> bool {
     let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let bytes = bytes.strip_prefix(b"-").unwrap_or(bytes);
@@ -27,7 +27,7 @@ fn is_number(bytes: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// A whole number of eight bytes.
+/// Parses an i64.
 pub fn int(bytes: &[u8]) -> Option<i64> {
     let (minus, digits) = match bytes.strip_prefix(b"-") {
         Some(digits) => (true, digits),
@@ -36,7 +36,7 @@ pub fn int(bytes: &[u8]) -> Option<i64> {
     if digits.is_empty() || (digits.len() > 1 && digits[0] == b'0') {
         return None;
     }
-    // Downwards, because the lowest number has no positive twin.
+    // Accumulates downwards, because the smallest number has no positive counterpart.
     let mut sum = 0i64;
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');
@@ -48,19 +48,19 @@ pub fn int(bytes: &[u8]) -> Option<i64> {
     if minus { Some(sum) } else { sum.checked_neg() }
 }
 
-/// A number of eight bytes.
+/// Parses an f64.
 pub fn float(bytes: &[u8]) -> Option<f64> {
     is_number(bytes).then(|| std::str::from_utf8(bytes).ok()?.parse().ok())?
 }
 
-/// The elements of a list with its brackets: none when it has lists in it.
+/// Splits a flat list, given with its brackets, into its elements. Nested lists give pieces that are not valid numbers.
 pub(super) fn elements(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     let inside = list.strip_prefix(b"[").and_then(|l| l.strip_suffix(b"]")).unwrap_or(list);
     let blank = inside.iter().all(u8::is_ascii_whitespace);
     inside.split(|b| *b == b',').map(<[u8]>::trim_ascii).filter(move |_| !blank)
 }
 
-/// A list of whole numbers, in native order.
+/// Parses a list of i64, in native byte order.
 pub fn ints(list: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(list.len() * 2);
     for element in elements(list) {
@@ -69,7 +69,7 @@ pub fn ints(list: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A list of numbers, in native order.
+/// Parses a list of f64, in native byte order.
 pub fn floats(list: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(list.len());
     for element in elements(list) {

@@ -1,19 +1,19 @@
-//! Stepping through one row.
+//! Scans one row.
 
 use super::marks;
 use infeed_core::{Error, Result};
 use std::borrow::Cow;
 
-/// A value as it stands in the row.
+/// A value as written in the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Raw<'a> {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, not checked.
+    /// A number, not validated.
     Number(&'a [u8]),
-    /// What stands between quotes, and whether there is a backslash in it.
+    /// The contents between quotes, and whether they contain a backslash.
     Text(&'a [u8], bool),
     /// A list with its brackets.
     Array(&'a [u8]),
@@ -21,7 +21,7 @@ pub enum Raw<'a> {
     Object(&'a [u8]),
 }
 
-/// Why a row is no JSON object.
+/// Why a row is not a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It ends too early.
@@ -39,12 +39,12 @@ impl From<Fault> for Error {
     }
 }
 
-/// Deepest nesting of what is stepped over.
+/// Deepest nesting of skipped values.
 const DEEPEST: u32 = 128;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Marks bytes of a word that equal `byte`. The lowest mark is right; those above it may not be.
+/// Marks bytes of a word that equal `byte`. The lowest mark is correct; those above it may not be.
 #[inline(always)]
 pub(super) fn equal(word: u64, byte: u8) -> u64 {
     let x = word ^ (ONES * u64::from(byte));
@@ -56,7 +56,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk::<8>().map(|b| u64::from_le_bytes(*b))
 }
 
-/// The row and how far it has been read.
+/// The row and the current position.
 #[derive(Debug, Clone)]
 pub(super) struct Scan<'a> {
     pub(super) bytes: &'a [u8],
@@ -68,7 +68,7 @@ impl<'a> Scan<'a> {
         Scan { bytes, at: 0 }
     }
 
-    /// The next byte that is no white space.
+    /// Returns the next byte that is not whitespace.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> Result<u8, Fault> {
         loop {
@@ -80,7 +80,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Steps over one byte that must be there.
+    /// Consumes a required byte.
     #[inline(always)]
     pub(super) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), Fault> {
         if self.peek()? == byte {
@@ -91,7 +91,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What stands between the quotes that begin here.
+    /// Parses the quoted text that begins here.
     #[inline(always)]
     pub(super) fn text(&mut self) -> Result<(&'a [u8], bool), Fault> {
         let start = self.at + 1;
@@ -100,7 +100,7 @@ impl<'a> Scan<'a> {
         Ok((&self.bytes[start..end], escaped))
     }
 
-    /// The value that begins here.
+    /// Parses the value that begins here.
     #[inline(always)]
     pub(super) fn value(&mut self) -> Result<Raw<'a>, Fault> {
         let first = self.peek()?;
@@ -136,7 +136,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that only whitespace follows.
     pub(super) fn end(&mut self) -> Result<(), Fault> {
         match self.peek() {
             Err(_) => Ok(()),
@@ -145,7 +145,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Where the text that starts here ends, and whether there is a backslash in it.
+/// Returns where the text that starts here ends, and whether it contains a backslash.
 #[inline(always)]
 fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
     // Keys and most values are shorter than two words.
@@ -164,7 +164,7 @@ fn text_end(bytes: &[u8], start: usize) -> Result<(usize, bool), Fault> {
     long_text_end(bytes, at)
 }
 
-/// The same for a text that is long or has a backslash; nothing before `at` matters.
+/// Like [`text_end`], for a text that is long or has a backslash. Nothing before `at` is special.
 fn long_text_end(bytes: &[u8], mut at: usize) -> Result<(usize, bool), Fault> {
     let (mut any, mut carry) = (0, 0);
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -192,11 +192,11 @@ fn long_text_end(bytes: &[u8], mut at: usize) -> Result<(usize, bool), Fault> {
     }
 }
 
-/// Where the list or object that begins here ends.
+/// Returns where the list or object that begins here ends.
 fn nested_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     let (mut at, mut depth, mut braces) = (start, 0u32, 0u128);
     loop {
-        // Digits, commas and the like: eight at a time. `|0x20` makes a brace of a bracket.
+        // Skip digits, commas and the like, eight at a time. `|0x20` maps brackets to braces.
         while let Some(word) = word(bytes, at) {
             let folded = word | (ONES * 0x20);
             let marks = equal(word, b'"') | equal(folded, b'{') | equal(folded, b'}');

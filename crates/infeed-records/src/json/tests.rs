@@ -118,7 +118,7 @@ fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// What serde_json makes of a value, as ours would be.
+/// Formats a value as serde_json parses it, in the form of ours.
 fn theirs(json: &Json) -> String {
     match json {
         Json::Null => "missing".to_owned(),
@@ -162,7 +162,7 @@ proptest! {
             let raw = raw.unwrap();
             let kind = guess(&raw);
             let value = value(&raw, kind).unwrap();
-            // Lists of mixed numbers become floats, and spaces inside JSON stay: compare what is left of both.
+            // Lists of mixed numbers become floats, and spaces inside JSON are kept: compare the rest.
             let is_mixed = kind == Guess::Floats;
             if !is_mixed {
                 let parse = |text: String| serde_json::from_str::<Json>(&text).unwrap_or(Json::String(text));
@@ -175,7 +175,7 @@ proptest! {
         }
     }
 
-    /// Long enough for several blocks, with escapes at every place in them.
+    /// Long enough for several blocks, with escapes at every position.
     #[test]
     fn long_texts_are_those_of_serde_json(text in "([a-z ]{0,70}|[\"\\\\/\n\t\u{1}\u{e9}\u{1f600}]{1,9}){0,12}", ascii in any::<bool>()) {
         let mut line = json!({"n": 1, "a": text, "z": [text]}).to_string();

@@ -1,4 +1,4 @@
-//! Fields of what stands in a row.
+//! Converts raw values to fields.
 
 use super::{
     marks,
@@ -10,7 +10,7 @@ use infeed_core::{Bytes, Dtype, Error, Result, Tensor, Value};
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// What a value is.
+/// Infers the type of a value.
 pub fn guess(raw: &Raw<'_>) -> Guess {
     match raw {
         Raw::Null => Guess::Unknown,
@@ -43,7 +43,7 @@ pub fn guess(raw: &Raw<'_>) -> Guess {
     }
 }
 
-/// A field of the kind that the first rows showed. `null` is a field that is not there.
+/// Makes a field of the type found in the first rows. `null` is a missing field.
 pub fn value(raw: &Raw<'_>, kind: Guess) -> Result<Value> {
     let differs =
         || Error::sample(format!("expected {}, as in the first rows, found {}", kind.what(), show(raw)));
@@ -79,7 +79,7 @@ pub fn value(raw: &Raw<'_>, kind: Guess) -> Result<Value> {
     }
 }
 
-/// A value as JSON text, checked.
+/// Returns a value as JSON text, validated.
 fn json(raw: &Raw<'_>) -> Result<Value> {
     let quoted;
     let bytes = match raw {
@@ -102,7 +102,7 @@ fn json(raw: &Raw<'_>) -> Result<Value> {
     Ok(Value::Json(text.to_owned()))
 }
 
-/// The beginning of a value, for messages.
+/// Returns the start of a value, for messages.
 fn show(raw: &Raw<'_>) -> String {
     let bytes = match raw {
         Raw::Null => b"null".as_slice(),
@@ -115,14 +115,14 @@ fn show(raw: &Raw<'_>) -> String {
     format!("`{}{more}`", bytes[..bytes.len().min(20)].escape_ascii())
 }
 
-/// What the text between quotes says.
+/// Decodes the text between quotes.
 pub(super) fn text(raw: &[u8], escaped: bool) -> Result<Cow<'_, str>> {
-    // Many at a time and without a branch: this looks at every byte of every text.
+    // Vectorised and branch-free, because it examines every byte of every text.
     if raw.iter().fold(false, |found, byte| found | (*byte < b' ')) {
         return Err(Error::sample("not JSON: a control character inside a text must be written as \\u00XX"));
     }
     if escaped {
-        // Escapes are ASCII, so that what is no UTF-8 before is none afterwards: one look is enough.
+        // Escapes are ASCII, so invalid UTF-8 stays invalid: one check is enough.
         let said = String::from_utf8(unescape(raw)?);
         return said.map(Cow::Owned).map_err(|_| not_utf8(raw));
     }
@@ -134,7 +134,7 @@ fn not_utf8(raw: &[u8]) -> Error {
     crate::text::not_text(raw, valid)
 }
 
-/// What the letter behind a backslash stands for; 0 for those that need more than a look.
+/// The character for each letter after a backslash; 0 for letters that need more work.
 const PLAIN: [u8; 256] = {
     let mut plain = [0; 256];
     let pairs = [b"n\n", b"t\t", b"r\r", b"\"\"", b"\\\\", b"//", b"b\x08", b"f\x0c"];
@@ -146,12 +146,12 @@ const PLAIN: [u8; 256] = {
     plain
 };
 
-/// The text without its escapes. Source code has one every few bytes, so what lies between them is copied in pieces of one
-/// size, with what lies behind its end, and nothing is called for each.
+/// Unescapes a text. Source code has an escape every few bytes, so the text between escapes is copied in fixed-size
+/// pieces that overrun its end, without a call for each.
 fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
-    /// A block, and a piece that may begin at its end.
+    /// A block, plus a piece that may begin at its end.
     const AHEAD: usize = 2 * marks::WIDTH;
-    // An escape is longer than what it stands for.
+    // An escape is longer than its result.
     let mut out = vec![0; raw.len() + AHEAD];
     let (mut from, mut to) = (0, 0);
     while let Some(ahead) = raw.get(from..).and_then(|rest| rest.first_chunk::<AHEAD>())
@@ -163,7 +163,7 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
         };
         let mut backslashes = marks::equal(block, b'\\');
         *first = *block;
-        // Places in the block, and in the room for what becomes of it.
+        // Positions in the block and in the output.
         let (mut at, mut put) = (0, 0);
         while backslashes != 0 {
             let next = backslashes.trailing_zeros() as usize;
@@ -192,7 +192,7 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Writes what the escape stands for that begins here; says how long that is, and how long the escape.
+/// Writes the result of the escape that begins here; returns the length of the result and of the escape.
 #[inline(always)]
 fn escape(raw: &[u8], out: &mut [u8]) -> Result<(usize, usize)> {
     let letter = raw.get(1).copied().unwrap_or(0);
@@ -209,7 +209,7 @@ fn escape(raw: &[u8], out: &mut [u8]) -> Result<(usize, usize)> {
     }
 }
 
-/// The character of `\uXXXX`, or of two of them, and how many bytes they take.
+/// Parses the character of `\uXXXX` or of a surrogate pair, and returns the length of the escape.
 fn unicode(bytes: &[u8]) -> Result<(char, usize)> {
     let wrong = || Error::sample("not JSON: \\u needs four hexadecimal digits, and surrogates come in pairs");
     let unit = |at: usize| -> Option<u32> {

@@ -1,9 +1,9 @@
-//! Which fields are wanted, and finding them in a row.
+//! Finds the wanted fields in a row.
 
 use super::scan::{Fault, Raw, Scan};
 use infeed_core::Result;
 
-/// Names of fields as a tree: `meta.lang` is the key `lang` of the object `meta`, or a key that is spelled so.
+/// Field names as a tree: `meta.lang` is the key `lang` of the object `meta`, or a key with that literal name.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     root: Node,
@@ -18,14 +18,14 @@ struct Node {
 #[derive(Debug, Clone)]
 struct Child {
     key: Box<[u8]>,
-    /// Where the value goes, when it is wanted itself.
+    /// Where the value goes, if it is wanted itself.
     slot: Option<usize>,
-    /// What is wanted of it, when it is an object.
+    /// What is wanted of it, if it is an object.
     node: Node,
 }
 
 impl Wanted {
-    /// Fields by name; the first one comes out at place 0.
+    /// Creates a set of fields by name; the first one is at index 0.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut wanted = Wanted::default();
         for name in names {
@@ -35,12 +35,12 @@ impl Wanted {
         wanted
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing is wanted.
+    /// Returns whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -67,8 +67,8 @@ impl Node {
     }
 }
 
-/// Puts the wanted values of a row into `out`, which has one place for each. A key that comes twice counts the last time, as
-/// it does for most readers.
+/// Writes the wanted values of a row to `out`, which has one slot for each. Of duplicate keys the last
+/// counts, as in most parsers.
 pub fn extract<'a>(line: &'a [u8], wanted: &Wanted, out: &mut [Option<Raw<'a>>]) -> Result<()> {
     out.fill(None);
     let mut scan = Scan::new(line);
@@ -77,13 +77,14 @@ pub fn extract<'a>(line: &'a [u8], wanted: &Wanted, out: &mut [Option<Raw<'a>>])
     Ok(scan.end()?)
 }
 
-/// Goes through an object whose brace has been read.
+/// Scans an object whose opening brace has been consumed.
 fn object<'a>(scan: &mut Scan<'a>, node: &Node, out: &mut [Option<Raw<'a>>]) -> Result<(), Fault> {
     if scan.peek()? == b'}' {
         scan.at += 1;
         return Ok(());
     }
-    // Rows have their keys in the same order, so the next one wanted is likely the one after the last one found.
+    // Rows usually have their keys in the same order, so the next wanted key is likely the one
+    // after the last one found.
     let mut likely = 0;
     loop {
         if scan.peek()? != b'"' {

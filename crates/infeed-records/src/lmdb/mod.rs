@@ -1,4 +1,4 @@
-//! Pages of an LMDB file, as its 64-bit little-endian builds write them.
+//! Parses pages of an LMDB file, as written by 64-bit little-endian builds.
 //!
 //! ```text
 //! page      u64 number | u16 | u16 flags | u16 lower, u16 upper (or u32 pages of a long value) | u16 places of nodes ...
@@ -6,23 +6,23 @@
 //! node      u16 low, u16 high | u16 flags | u16 length of the key | the key | the value
 //! ```
 //!
-//! In a branch a node is a page below; in a leaf it is an entry, whose value stands in the node, on pages of its own (a
-//! long one) or is a tree (a named database).
+//! In a branch, a node is a child page. In a leaf, it is an entry whose value is in the node, on pages of its own (if
+//! it is long), or a tree (a named database).
 
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
-/// Bytes before what is in a page.
+/// Size of a page header in bytes.
 pub const HEAD: usize = 16;
-/// Bytes of a meta page that matter.
+/// Number of relevant bytes in a meta page.
 pub const META: usize = 152;
 const MAGIC: u32 = 0xbeef_c0de;
 const BRANCH: u16 = 1;
 const LEAF: u16 = 2;
 const OVERFLOW: u16 = 4;
-/// The tree has lists of values.
+/// The tree may have several values per key.
 const SORTED: u16 = 4;
-/// Numbers of pages that say that there is none.
+/// The page number that means none.
 pub const NONE: u64 = u64::MAX;
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -40,7 +40,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// A tree of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tree {
-    /// Its first page, or [`NONE`].
+    /// Its root page, or [`NONE`].
     pub root: u64,
     /// How many entries it has.
     pub entries: u64,
@@ -49,27 +49,27 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// From how it is written.
+    /// Parses a tree.
     pub fn parse(bytes: &[u8]) -> Option<Tree> {
         let sorted = u16_at(bytes, 4)? & SORTED != 0;
         Some(Tree { root: u64_at(bytes, 40)?, entries: u64_at(bytes, 32)?, sorted })
     }
 }
 
-/// What a meta page says.
+/// The contents of a meta page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page: u64,
     /// The last page in use.
     pub last: u64,
     /// The transaction that wrote it.
     pub transaction: u64,
-    /// The database without a name.
+    /// The unnamed database.
     pub main: Tree,
 }
 
-/// Reads a meta page; nothing when it is none.
+/// Parses a meta page; `None` if it is not one.
 pub fn meta(bytes: &[u8]) -> Option<Meta> {
     if u32_at(bytes, 16)? != MAGIC || u32_at(bytes, 20)? != 1 {
         return None;
@@ -85,34 +85,34 @@ pub fn meta(bytes: &[u8]) -> Option<Meta> {
     sound.then_some(found)
 }
 
-/// What a page of a tree holds.
+/// The contents of a page of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Page {
-    /// Pages below.
+    /// Child pages.
     Branch(Vec<u64>),
     /// Entries.
     Leaf(Vec<Entry>),
 }
 
-/// An entry; places are in the page.
+/// An entry; ranges are within the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where the key lies.
+    /// Range of the key.
     pub key: Range<usize>,
-    /// Where the value is.
+    /// Location of the value.
     pub value: Stored,
 }
 
-/// Where a value is.
+/// The location of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stored {
     /// In the page.
     Here(Range<usize>),
-    /// On pages of its own, from this one on: number and bytes.
+    /// On pages of its own: the first page number and the length in bytes.
     Pages(u64, u32),
     /// It is a database.
     Tree(Tree),
-    /// There are several.
+    /// There are several values.
     Several,
 }
 
@@ -120,11 +120,11 @@ fn wrong(number: u64, what: &str) -> Error {
     Error::sample(format!("page {number}: {what}"))
 }
 
-/// Reads a page of a tree.
+/// Parses a page of a tree.
 pub fn page(bytes: &[u8], number: u64) -> Result<Page> {
     let bad = || wrong(number, "its nodes do not fit into it");
     if u64_at(bytes, 0) != Some(number) {
-        return Err(wrong(number, "another page lies there; the file is damaged, or was changed meanwhile"));
+        return Err(wrong(number, "its number is wrong; the file is damaged, or was changed meanwhile"));
     }
     let flags = u16_at(bytes, 10).ok_or_else(bad)?;
     let lower = usize::from(u16_at(bytes, 12).ok_or_else(bad)?);
@@ -160,18 +160,18 @@ fn entry(bytes: &[u8], node: usize) -> Option<Entry> {
     (end <= bytes.len()).then_some(Entry { key, value })
 }
 
-/// Checks the head of the pages of a long value.
+/// Checks the header of the pages of a long value.
 pub fn long(head: &[u8], number: u64) -> Result<()> {
     let sound =
         u64_at(head, 0) == Some(number) && u16_at(head, 10).is_some_and(|flags| flags & OVERFLOW != 0);
     if sound {
         Ok(())
     } else {
-        Err(wrong(number, "it holds no value; the file is damaged, or was changed meanwhile"))
+        Err(wrong(number, "it does not hold a value; the file is damaged, or was changed meanwhile"))
     }
 }
 
-/// Feeds any bytes to the reader of pages: what it finds lies inside the page.
+/// Feeds arbitrary bytes to the page parser: everything it returns must lie within the page.
 pub fn fuzz_lmdb(data: &[u8]) {
     if let Some(meta) = meta(data) {
         assert!(meta.page >= 256);
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A leaf with one entry.
+    /// Builds a leaf with one entry.
     fn leaf(key: &[u8], value: &[u8]) -> Vec<u8> {
         let mut out = vec![0; 256];
         let node = 256 - 8 - key.len() - value.len();
@@ -212,7 +212,7 @@ mod tests {
         let Page::Leaf(entries) = page(&bytes, 7).unwrap() else { panic!("no leaf") };
         assert_eq!(&bytes[entries[0].key.clone()], b"key");
         assert_eq!(entries[0].value, Stored::Here(251..256));
-        assert!(page(&bytes, 8).unwrap_err().to_string().contains("another page lies there"));
+        assert!(page(&bytes, 8).unwrap_err().to_string().contains("its number is wrong"));
         assert!(page(&bytes[..250], 7).is_err());
         assert!(page(&[], 7).is_err());
     }

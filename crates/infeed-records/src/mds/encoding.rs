@@ -1,25 +1,25 @@
-//! How columns are encoded.
+//! Column encodings.
 
 use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Result, Tensor, Value};
 
 /// An encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Encoding {
-    /// Bytes as they are: `bytes`, `jpeg`, `png`, and what only Python can read (`pkl`, `pil`, lists of images).
+    /// Raw bytes: `bytes`, `jpeg`, `png`, and encodings that only Python can read (`pkl`, `pil`, lists of images).
     Bytes,
-    /// `str`, and numbers that are written out so that no digit is lost (`str_decimal`).
+    /// `str`, and decimal numbers written as text to keep every digit (`str_decimal`).
     Text,
     /// `json`
     Json,
     /// `int`, `uint8`, ..., `float64`
     Number(Dtype),
-    /// `str_int`, `str_float`: a number that is written out
+    /// `str_int`, `str_float`: a number written as text
     Written(Dtype),
     /// `ndarray`, `ndarray:int32`, `ndarray:int32:3,4`
     Array(Option<Dtype>, Option<Vec<usize>>),
 }
 
-/// Element types of arrays, by the number that stands for them.
+/// Element types of arrays, by their code.
 const TYPES: [(u8, Dtype); 11] = [
     (8, Dtype::U8),
     (9, Dtype::I8),
@@ -35,7 +35,7 @@ const TYPES: [(u8, Dtype); 11] = [
 ];
 
 impl Encoding {
-    /// From what an index says.
+    /// Parses the encoding named in an index.
     pub fn parse(text: &str) -> Option<Encoding> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         if name == "ndarray" {
@@ -66,7 +66,7 @@ impl Encoding {
         })
     }
 
-    /// The field of a column.
+    /// Returns the spec of a column.
     pub fn spec(&self) -> FieldSpec {
         match self {
             Encoding::Bytes => FieldSpec::encoded(),
@@ -76,12 +76,12 @@ impl Encoding {
             Encoding::Array(Some(dtype), Some(shape)) => {
                 FieldSpec::array(*dtype, shape.iter().map(|n| Dim::Fixed(*n)).collect())
             }
-            // How many dimensions there are is told by each sample.
+            // The number of dimensions is stored in each sample.
             Encoding::Array(dtype, _) => FieldSpec::array(dtype.unwrap_or(Dtype::F64), vec![Dim::Any]),
         }
     }
 
-    /// Bytes of a value, when all have as many.
+    /// Returns the size of a value in bytes, if it is fixed.
     pub fn size(&self) -> Option<usize> {
         match self {
             Encoding::Number(dtype) => Some(dtype.size()),
@@ -93,7 +93,7 @@ impl Encoding {
     }
 }
 
-/// A field of the bytes of a column. Arrays share their memory with the sample where they can.
+/// Decodes a field from the bytes of a column. Arrays share memory with the sample if possible.
 pub fn decode(bytes: &Bytes, encoding: &Encoding) -> Result<Value> {
     let text = || {
         let text = std::str::from_utf8(bytes).map_err(|e| crate::text::not_text(bytes, e.valid_up_to()))?;
@@ -130,7 +130,7 @@ fn array(bytes: &Bytes, dtype: Option<Dtype>, shape: Option<&[usize]>) -> Result
         None => {
             let number = next(1)?[0];
             let known = TYPES.iter().find(|(known, _)| *known == number);
-            known.ok_or_else(|| Error::sample(format!("{number} stands for no element type")))?.1
+            known.ok_or_else(|| Error::sample(format!("there is no element type {number}")))?.1
         }
     };
     let shape = match shape {
@@ -150,7 +150,7 @@ fn array(bytes: &Bytes, dtype: Option<Dtype>, shape: Option<&[usize]>) -> Result
     Ok(Value::Tensor(Tensor::new(dtype, shape, native(bytes.slice(at..), dtype))?))
 }
 
-/// Little-endian numbers in native order.
+/// Converts little-endian numbers to native byte order.
 fn native(bytes: Bytes, dtype: Dtype) -> Bytes {
     if cfg!(target_endian = "little") || dtype.size() == 1 {
         return bytes;

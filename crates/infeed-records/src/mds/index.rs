@@ -1,4 +1,4 @@
-//! `index.json`.
+//! Parses `index.json`.
 
 use super::Encoding;
 use infeed_core::{Error, Result};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A file of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct File {
-    /// Its name, beside `index.json`.
+    /// Its name, in the folder of `index.json`.
     pub basename: String,
     /// Its size.
     pub bytes: u64,
@@ -22,22 +22,22 @@ pub struct File {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// How it is encoded; nothing for an encoding that is not known.
+    /// Its encoding; `None` if unknown.
     pub encoding: Option<Encoding>,
-    /// Its bytes, when every sample has as many.
+    /// Its size in bytes, if fixed.
     pub size: Option<usize>,
 }
 
 /// A shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
-    /// How many samples it has.
+    /// Number of samples.
     pub samples: u64,
-    /// Its columns, in the order in which samples have them.
+    /// Its columns, in the order of the samples.
     pub columns: Vec<Column>,
-    /// The file.
+    /// The uncompressed file.
     pub raw: File,
-    /// The same, compressed, and how.
+    /// The compressed file and its compression.
     pub zip: Option<(File, String)>,
 }
 
@@ -63,7 +63,7 @@ struct WrittenShard {
     zip_data: Option<File>,
 }
 
-/// Reads an index.
+/// Parses an index.
 pub fn parse(text: &str) -> Result<Vec<Shard>> {
     let wrong = |what: String| Error::argument(format!("it is no index of MDS shards: {what}"));
     let written: Written = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;

@@ -15,8 +15,8 @@ pub use index::{Column, File, Shard, parse};
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
-/// The lengths of the samples of a shard and where the first one begins, from the shard's first bytes. `size` is that of the
-/// shard.
+/// Returns where the first sample of a shard begins and the lengths of all samples, from the first bytes of the
+/// shard. `size` is the size of the shard.
 pub fn samples(head: &[u8], size: u64) -> Result<(u64, Vec<u64>)> {
     let short = || Error::sample("the table of samples is cut off");
     let (words, _) = head.as_chunks::<4>();
@@ -48,12 +48,12 @@ pub fn samples(head: &[u8], size: u64) -> Result<(u64, Vec<u64>)> {
     Ok((start, lens))
 }
 
-/// Bytes of the table that [`samples`] needs for so many samples.
+/// Returns how many bytes of the table [`samples`] needs for this many samples.
 pub fn table(count: u64) -> u64 {
     (count + 2) * 4
 }
 
-/// Where the columns lie in a sample.
+/// Finds the columns in a sample.
 pub fn columns(sample: &[u8], columns: &[Column], out: &mut Vec<Range<usize>>) -> Result<()> {
     out.clear();
     let short = || {
@@ -75,7 +75,7 @@ pub fn columns(sample: &[u8], columns: &[Column], out: &mut Vec<Range<usize>>) -
     Ok(())
 }
 
-/// Feeds any bytes to the readers of tables and samples: what they find lies inside.
+/// Feeds arbitrary bytes to the parsers of tables and samples: everything they return must lie within the input.
 pub fn fuzz_mds(data: &[u8]) {
     if let Ok((start, lens)) = samples(data, data.len() as u64) {
         assert!(start + lens.iter().sum::<u64>() <= data.len() as u64);

@@ -1,9 +1,9 @@
-//! Element types as NumPy writes them down: `<f4`, `|u1`, `>i8`.
+//! NumPy type descriptions: `<f4`, `|u1`, `>i8`.
 
 use crate::preview::preview;
 use infeed_core::Dtype;
 
-/// Letter and size of every type that NumPy has.
+/// Code of every supported NumPy type.
 const CODES: [(&str, Dtype); 12] = [
     ("b1", Dtype::Bool),
     ("u1", Dtype::U8),
@@ -19,7 +19,7 @@ const CODES: [(&str, Dtype); 12] = [
     ("f8", Dtype::F64),
 ];
 
-/// The type that a description means, and whether its elements are big-endian; in words what is wrong with it otherwise.
+/// Parses a type description: returns the dtype and whether its elements are big-endian, or an error message.
 pub(super) fn parse(descr: Option<&[u8]>) -> Result<(Dtype, bool), String> {
     let Some(descr) = descr else {
         let what =
@@ -33,8 +33,8 @@ pub(super) fn parse(descr: Option<&[u8]>) -> Result<(Dtype, bool), String> {
     let known = CODES.iter().find(|(name, _)| name.as_bytes() == code).map(|(_, dtype)| *dtype);
     let dtype = match code {
         b"?" => Dtype::Bool,
-        // NumPy has no bfloat16. What ml_dtypes' bfloat16 is saved as differs from two bytes of nothing (`|V2`) by
-        // having a byte order.
+        // NumPy has no bfloat16. The bfloat16 of ml_dtypes is saved with a byte order, unlike
+        // two bytes of void (`|V2`).
         b"V2" if order == b'<' => Dtype::Bf16,
         _ => known.ok_or_else(|| foreign(descr, code))?,
     };
@@ -46,14 +46,14 @@ pub(super) fn parse(descr: Option<&[u8]>) -> Result<(Dtype, bool), String> {
     Ok((dtype, big && dtype.size() > 1))
 }
 
-/// How NumPy writes a type with little-endian elements.
+/// Returns NumPy's description of a dtype with little-endian elements.
 pub(super) fn descr(dtype: Dtype) -> String {
     let order = if dtype.size() == 1 { '|' } else { '<' };
     let code = CODES.iter().find(|(_, known)| *known == dtype).map_or("V2", |(code, _)| code);
     format!("{order}{code}")
 }
 
-/// The name that NumPy has for a type.
+/// Returns NumPy's name of a dtype.
 pub(super) fn long_name(dtype: Dtype) -> String {
     let bits = dtype.size() * 8;
     match dtype.name().as_bytes() {

@@ -1,8 +1,8 @@
-//! Arbitrary bytes through the parser.
+//! Passes arbitrary bytes through the parser.
 
 use super::{Header, describe};
 
-/// Reads bytes as a header and checks what was made of them. Panics when something is accepted that cannot be.
+/// Parses bytes as a header and checks the result. Panics if something invalid is accepted.
 pub fn fuzz_npy(data: &[u8]) {
     let said = describe(data);
     let Ok(header) = Header::read(data) else {
@@ -13,9 +13,9 @@ pub fn fuzz_npy(data: &[u8]) {
     assert!(header.data_at <= data.len());
     assert!(header.shape.len() <= data.len());
     assert!(header.dtype.size() > 1 || !header.big_endian);
-    // What is written of it is read as the same again.
+    // The written form parses to the same header.
     let written = Header::write(header.dtype, &header.shape);
-    // The length of what is written has two bytes: no array has so many dimensions.
+    // The length of the written form has two bytes; no array has that many dimensions.
     if written.len() < 1 << 16 {
         let again = Header { big_endian: false, fortran: false, data_at: written.len(), ..header };
         assert_eq!(Header::read(&written), Ok(again));

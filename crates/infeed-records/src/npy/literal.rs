@@ -1,14 +1,14 @@
-//! The dictionary in a header, as Python writes it.
+//! Parses the dictionary in a header, a Python literal.
 
 /// Its three entries.
 pub(super) struct HeaderDict<'a> {
-    /// The description of the element type; nothing where it is not a text but a list of fields.
+    /// The description of the element type; `None` if it is a list of fields instead of a text.
     pub(super) descr: Option<&'a [u8]>,
     pub(super) fortran: bool,
     pub(super) shape: Vec<usize>,
 }
 
-/// The entries of the dictionary, if it is one that NumPy could have written.
+/// Returns the entries of the dictionary, if NumPy could have written it.
 pub(super) fn read(text: &[u8]) -> Option<HeaderDict<'_>> {
     let mut literal = Literal { rest: text };
     let (mut descr, mut fortran, mut shape) = (None, None, None);
@@ -17,7 +17,7 @@ pub(super) fn read(text: &[u8]) -> Option<HeaderDict<'_>> {
         let key = literal.string()?;
         literal.expect(b':')?;
         match key {
-            // A list of fields: what it says is of no use to anybody here.
+            // A list of fields: its contents are not needed.
             b"descr" if matches!(literal.peek(), Some(b'[' | b'(')) => {
                 return Some(HeaderDict { descr: None, fortran: false, shape: vec![] });
             }
@@ -34,7 +34,7 @@ pub(super) fn read(text: &[u8]) -> Option<HeaderDict<'_>> {
     Some(HeaderDict { descr: Some(descr?), fortran: fortran?, shape: shape? })
 }
 
-/// What is left of the text. Its methods give `None` where the text is not what it should be.
+/// The remaining text. Methods return `None` if the text is not as expected.
 struct Literal<'a> {
     rest: &'a [u8],
 }

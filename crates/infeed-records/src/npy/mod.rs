@@ -1,4 +1,4 @@
-//! The header of an `.npy` file: a magic, a version, and a Python dictionary written out.
+//! Parses the header of an `.npy` file: magic bytes, a version, and a Python dictionary literal.
 //!
 //! | version | bytes 8 and on | text |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | 2 | u32 length | Latin-1 |
 //! | 3 | u32 length | UTF-8 |
 //!
-//! The elements follow the text. Everything that reads `.npy` files uses this parser: the decoder `npy`, token files, the cache
-//! files of GPT samples and the detection of formats.
+//! The elements follow the text. All readers of `.npy` files use this parser: the decoder `npy`, token files, the
+//! cache files of GPT samples, and format detection.
 
 mod dtype;
 mod fuzzing;
@@ -22,33 +22,33 @@ pub use fuzzing::fuzz_npy;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// Element type.
     pub dtype: Dtype,
-    /// Whether the elements are big-endian. Elements of one byte never are.
+    /// Whether the elements are big-endian; always false for one-byte elements.
     pub big_endian: bool,
-    /// Whether the first dimension runs fastest.
+    /// Whether the first dimension varies fastest.
     pub fortran: bool,
-    /// Lengths of the dimensions; none for a single number.
+    /// Lengths of the dimensions; empty for a single number.
     pub shape: Vec<usize>,
-    /// Where the elements begin.
+    /// Offset of the elements.
     pub data_at: usize,
 }
 
 /// Why bytes are not a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The byte that is wrong.
+    /// Offset of the fault.
     pub at: usize,
-    /// What is wrong with it, as a sentence for users.
+    /// The fault, as a sentence for users.
     pub what: String,
 }
 
 impl Header {
-    /// Reads a header of versions 1 to 3. `bytes` are the file or its beginning; whether all elements are there is not
-    /// looked at: [`Header::data_len`] says how many bytes there must be.
+    /// Parses a header of versions 1 to 3. `bytes` are the file or its beginning. Does not check whether all elements
+    /// are present; [`Header::data_len`] returns how many bytes there must be.
     pub fn read(bytes: &[u8]) -> Result<Header, Fault> {
         let fault = |at: usize, what: String| Fault { at, what };
         if bytes.is_empty() {
@@ -80,23 +80,23 @@ impl Header {
         Ok(Header { dtype, big_endian, fortran, shape, data_at: text_at + len })
     }
 
-    /// Bytes of all elements; nothing if no memory can have so many.
+    /// Returns the size of all elements in bytes; `None` on overflow.
     pub fn data_len(&self) -> Option<usize> {
         self.shape.iter().try_fold(self.dtype.size(), |n, d| n.checked_mul(*d))
     }
 
-    /// Whether the elements' bytes are in the other order than this machine's.
+    /// Returns whether the byte order of the elements differs from that of this machine.
     pub fn is_swapped(&self) -> bool {
         self.dtype.size() > 1 && self.big_endian != cfg!(target_endian = "big")
     }
 
-    /// The header as NumPy writes it, for little-endian elements in C order.
+    /// Builds the header as NumPy writes it, for little-endian elements in C order.
     pub fn write(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
         let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
         let dims = if dims.len() == 1 { format!("{},", dims[0]) } else { dims.join(", ") };
         let descr = dtype::descr(dtype);
         let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
-        // NumPy pads to 64 bytes, and ends the header with a line break.
+        // NumPy pads to 64 bytes and ends the header with a newline.
         let len = (10 + text.len() + 1).next_multiple_of(64) - 10;
         let mut out = Vec::from(MAGIC);
         out.extend([1, 0]);
@@ -106,8 +106,8 @@ impl Header {
     }
 }
 
-/// The array that begins with these bytes, in words: `a NumPy array of float32 64x64x64`. Nothing if it is not an array whose
-/// header can be read.
+/// Describes the array that begins with these bytes: `a NumPy array of float32 64x64x64`. Returns `None` if its
+/// header cannot be parsed.
 pub fn describe(head: &[u8]) -> Option<String> {
     let header = Header::read(head).ok()?;
     let dims: Vec<String> = header.shape.iter().map(usize::to_string).collect();

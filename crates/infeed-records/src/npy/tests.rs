@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The first bytes of `np.save` of `np.arange(3, dtype=np.uint16)`, by NumPy 2.4.
+/// The first bytes of `np.save` of `np.arange(3, dtype=np.uint16)`, from NumPy 2.4.
 fn saved() -> Vec<u8> {
     let text = "{'descr': '<u2', 'fortran_order': False, 'shape': (3,), }";
     [b"\x93NUMPY\x01\x00v\x00", text.as_bytes(), &[b' '; 60], b"\n"].concat()
@@ -42,7 +42,7 @@ fn orders_and_versions() {
     assert_eq!((header.dtype, header.shape, header.fortran), (Dtype::U8, vec![2, 1], true));
     let big = Header::read(&swapped("<u2", ">u2")).unwrap();
     assert!(big.big_endian && big.is_swapped() != cfg!(target_endian = "big"));
-    // A single byte has no order.
+    // A single byte has no byte order.
     assert!(!Header::read(&swapped("<u2", ">u1")).unwrap().big_endian);
 }
 
@@ -75,7 +75,7 @@ fn arrays_are_described() {
 }
 
 proptest! {
-    /// Good headers with bytes changed, cut and added.
+    /// Valid headers with bytes changed, cut and added.
     #[test]
     fn damage_does_no_harm(
         dtype in prop::sample::select(&Dtype::ALL[..]),

@@ -1,24 +1,24 @@
-//! Rows that are lines.
+//! Splits lines into rows.
 
 use super::{End, Split};
 use infeed_core::Result;
 use memchr::memchr_iter;
 
-/// Lines, ended by `\n`; the last one may do without.
+/// Lines, ended by `\n`, which is optional for the last one.
 #[derive(Debug)]
 pub struct Lines {
     /// Whether a blank line is a row.
     blank: bool,
-    /// Bytes looked at before.
+    /// Number of bytes already scanned.
     seen: usize,
-    /// Where the line at hand begins.
+    /// Start of the current line.
     line: usize,
-    /// Blank lines before it.
+    /// Number of blank lines before it.
     lines: u32,
 }
 
 impl Lines {
-    /// `blank` says whether a blank line is a row.
+    /// Creates a splitter; `blank` says whether a blank line is a row.
     pub fn new(blank: bool) -> Self {
         Lines { blank, seen: 0, line: 0, lines: 0 }
     }
@@ -46,8 +46,8 @@ impl Split for Lines {
     }
 }
 
-/// Whether there is nothing but white space.
+/// Returns whether a line has only whitespace.
 pub fn is_blank(line: &[u8]) -> bool {
-    // Nearly every line is told by its first byte.
+    // For nearly every line, the first byte decides.
     line.first().is_none_or(|b| *b <= b' ') && line.iter().all(u8::is_ascii_whitespace)
 }

@@ -1,4 +1,4 @@
-//! Where rows end, in bytes that come piece by piece.
+//! Finds row ends in bytes that arrive in pieces.
 
 mod lines;
 mod paragraphs;
@@ -12,21 +12,21 @@ use std::fmt::Debug;
 /// The end of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// Behind its last byte.
+    /// End offset (exclusive).
     pub at: usize,
-    /// Lines that the row takes up, blank ones before it included; 0 where there are no lines.
+    /// Number of lines the row takes up, including blank ones before it; 0 if there are no lines.
     pub lines: u32,
 }
 
-/// Finds the ends of rows. A row begins where the one before ends, so blank lines and the like belong to the row after them;
-/// what is left behind the last row is no row.
+/// Finds the ends of rows. A row begins where the previous one ends, so blank lines and the like belong to the row
+/// after them. Anything after the last row is not a row.
 pub trait Split: Debug + Send {
-    /// Looks at `bytes` and adds the end of every row in them, counted from their start. They begin where the last row
-    /// found ended, and so begin with what was left over the last time. `last` says that nothing follows.
+    /// Scans `bytes` and adds the end of every row in them, relative to their start. They must begin where the last
+    /// row found ended, and so begin with what was left over from the last call. `last` says that nothing follows.
     fn split(&mut self, bytes: &[u8], last: bool, ends: &mut Vec<End>) -> Result<()>;
 }
 
-/// Cuts `data` in two pieces in every way that `cuts` asks for: all must give the same rows.
+/// Splits `data` in pieces at `cuts` and returns the rows, which must not depend on the cuts.
 #[cfg(test)]
 pub(crate) fn in_pieces(mut split: Box<dyn Split>, data: &[u8], cuts: &[usize]) -> Result<Vec<Vec<u8>>> {
     let mut cuts: Vec<usize> = cuts.iter().map(|c| c % (data.len() + 1)).collect();
@@ -45,7 +45,8 @@ pub(crate) fn in_pieces(mut split: Box<dyn Split>, data: &[u8], cuts: &[usize]) 
     Ok(rows)
 }
 
-/// Feeds any bytes to the splitters: pieces and the whole give the same rows, ends go up and stay inside.
+/// Feeds arbitrary bytes to the splitters: pieces and the whole must give the same rows, and ends must ascend
+/// and stay within the input.
 pub fn fuzz_split(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let make = || -> Box<dyn Split> {

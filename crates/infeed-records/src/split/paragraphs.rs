@@ -1,16 +1,16 @@
-//! Rows that are paragraphs, and the row that is everything.
+//! Splits paragraphs into rows, or takes everything as one row.
 
 use super::{End, Split, is_blank};
 use infeed_core::Result;
 use memchr::memchr_iter;
 
-/// Runs of lines with blank lines between them.
+/// Runs of lines separated by blank lines.
 #[derive(Debug, Default)]
 pub struct Paragraphs {
     seen: usize,
     line: usize,
     lines: u32,
-    /// Whether a line of the paragraph has been seen.
+    /// Whether a line of the current paragraph has been seen.
     inside: bool,
 }
 
@@ -39,7 +39,7 @@ impl Split for Paragraphs {
     }
 }
 
-/// One row that is everything, be it nothing.
+/// Everything as one row, even if empty.
 #[derive(Debug, Default)]
 pub struct Whole {
     done: bool,

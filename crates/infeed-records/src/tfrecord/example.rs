@@ -1,4 +1,4 @@
-//! The part of protocol buffers that `tf.train.Example` needs.
+//! The subset of protocol buffers that `tf.train.Example` needs.
 //!
 //! ```text
 //! Example { 1: Features { 1: entry { 1: name, 2: Feature { 1: BytesList | 2: FloatList | 3: Int64List { 1: values } } } } }
@@ -12,19 +12,19 @@ use std::ops::Range;
 pub enum Feature<'a> {
     /// No list is set.
     Nothing,
-    /// Strings of bytes: where each lies in the record.
+    /// Byte strings, as ranges in the record.
     Bytes(Vec<Range<usize>>),
-    /// Numbers of four bytes, little-endian, in one piece or several.
+    /// Little-endian f32 numbers, in one piece or several.
     Floats(Vec<&'a [u8]>),
-    /// Whole numbers.
+    /// Integers.
     Ints(Vec<i64>),
 }
 
 fn wrong(at: usize) -> Error {
-    Error::sample(format!("the record is no tf.train.Example: byte {at} of it makes no sense"))
+    Error::sample(format!("the record is not a tf.train.Example: byte {at} is invalid"))
 }
 
-/// A message, or a part of one, and where it lies in the record.
+/// A message or a part of one, as a range in the record.
 #[derive(Debug, Clone)]
 struct Message<'a> {
     record: &'a [u8],
@@ -63,7 +63,7 @@ impl<'a> Message<'a> {
         Ok(range)
     }
 
-    /// The next field and its number.
+    /// Returns the next field and its number.
     fn next(&mut self) -> Result<Option<(u64, Field<'a>)>> {
         if self.at == self.end {
             return Ok(None);
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Calls `each` with the name of every feature and with its values, which are read when they are asked for.
+/// Calls `each` with the name of every feature and a function that parses its values on demand.
 pub fn features<'a>(
     record: &'a [u8],
     mut each: impl FnMut(&'a [u8], &mut dyn FnMut() -> Result<Feature<'a>>) -> Result<()>,
@@ -114,7 +114,7 @@ fn feature(mut message: Message<'_>) -> Result<Feature<'_>> {
     while let Some((kind, field)) = message.next()? {
         let Field::Part(mut list) = field else { continue };
         let start = list.at;
-        // The last of several counts, as one of a kind does in protocol buffers; lists of the same kind are joined.
+        // Of several lists the last kind counts, as for a protobuf oneof; lists of the same kind are concatenated.
         found = match (kind, found) {
             (1, Feature::Bytes(all)) => Feature::Bytes(all),
             (1, _) => Feature::Bytes(vec![]),
@@ -139,7 +139,7 @@ fn feature(mut message: Message<'_>) -> Result<Feature<'_>> {
                 (Feature::Floats(all), Field::Four(one)) => all.push(one),
                 (Feature::Ints(all), Field::Number(one)) => all.push(one as i64),
                 (Feature::Ints(all), Field::Part(mut packed)) => {
-                    // A number has at least one byte, so this is not more than the record holds.
+                    // A number has at least one byte, so this is bounded by the size of the record.
                     all.reserve(packed.end - packed.at);
                     while packed.at < packed.end {
                         all.push(packed.varint()? as i64);
@@ -152,7 +152,8 @@ fn feature(mut message: Message<'_>) -> Result<Feature<'_>> {
     Ok(found)
 }
 
-/// Feeds any bytes to the reader of examples: it never panics, and what it finds lies inside the record.
+/// Feeds arbitrary bytes to the parser of examples: it must not panic, and everything it returns
+/// must lie within the record.
 pub fn fuzz_example(data: &[u8]) {
     let _ = features(data, |name, values| {
         assert!(name.len() <= data.len());

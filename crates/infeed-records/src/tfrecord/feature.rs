@@ -1,18 +1,18 @@
-//! Features as fields.
+//! Converts features to fields.
 
 use super::example::Feature;
 use crate::Guess;
 use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Result, Tensor, Value, integer_bytes};
 
-/// What a feature is to become: `bytes`, `text`, `int64` (one number), `int64[]` (a list), `float32[2,3]` (an array).
+/// The target type of a feature: `bytes`, `text`, `int64` (one number), `int64[]` (a list), `float32[2,3]` (an array).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureKind {
-    /// What comes out.
+    /// The spec of the field.
     pub spec: FieldSpec,
 }
 
 impl FeatureKind {
-    /// From what a user writes.
+    /// Parses a type as written by users.
     pub fn parse(text: &str) -> Option<FeatureKind> {
         let (name, shape) = match text.trim().split_once('[') {
             Some((name, shape)) => (name.trim(), Some(shape.strip_suffix(']')?)),
@@ -27,7 +27,7 @@ impl FeatureKind {
                     number => number.parse().ok().map(Dim::Fixed),
                 };
                 let shape = shape.map_or(Some(vec![]), |shape| shape.split(',').map(dim).collect())?;
-                // Of several unknown sizes none could be told.
+                // With several unknown sizes, none can be inferred.
                 if shape.iter().filter(|d| **d == Dim::Any).count() > 1 {
                     return None;
                 }
@@ -38,7 +38,7 @@ impl FeatureKind {
     }
 }
 
-/// What a feature seems to be.
+/// Infers the type of a feature.
 pub fn guess(feature: &Feature<'_>) -> Option<Guess> {
     let floats = |all: &[&[u8]]| all.iter().map(|piece| piece.len() / 4).sum::<usize>();
     Some(match feature {
@@ -59,7 +59,7 @@ pub fn guess(feature: &Feature<'_>) -> Option<Guess> {
     })
 }
 
-/// A field of a feature. Bytes are shared with the record.
+/// Makes a field of a feature. Bytes are shared with the record.
 pub fn value(feature: Feature<'_>, kind: &FeatureKind, record: &Bytes) -> Result<Value> {
     let spec = &kind.spec;
     let differs = |found: String| Error::sample(format!("expected {spec}, found {found}"));

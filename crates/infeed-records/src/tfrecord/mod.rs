@@ -14,12 +14,12 @@ use crate::split::{End, Split};
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
-/// Bytes before a record.
+/// Size in bytes of the header before a record.
 pub const HEAD: usize = 12;
-/// Bytes behind it.
+/// Size in bytes of the checksum after a record.
 pub const TAIL: usize = 4;
 
-/// A checksum as the format writes it: rotated and shifted, so that data which holds checksums has good ones itself.
+/// Computes a masked checksum: rotated and offset, so that data that contains checksums can be checksummed safely.
 fn masked(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
@@ -28,13 +28,13 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
 }
 
-/// The length of the record whose head this is; nothing when the checksum does not fit.
+/// Returns the length of the record with this header; `None` if the checksum does not match.
 pub fn length(head: &[u8]) -> Option<u64> {
     let length = head.first_chunk::<8>()?;
     (u32_at(head, 8)? == masked(length)).then(|| u64::from_le_bytes(*length))
 }
 
-/// Where the record lies in the bytes of a row. The length is checked, the record if `check`.
+/// Returns the range of the record in the bytes of a row. Checks the length, and the record if `check` is set.
 pub fn record(row: &[u8], check: bool) -> Result<Range<usize>> {
     let bad_head = || {
         Error::sample("the checksum of the record's length does not fit: the file is damaged, or no TFRecord")
@@ -53,7 +53,7 @@ pub fn record(row: &[u8], check: bool) -> Result<Range<usize>> {
     Ok(range)
 }
 
-/// A record as it is written.
+/// Frames a record as it is written to a file.
 pub fn framed(record: &[u8]) -> Vec<u8> {
     let length = (record.len() as u64).to_le_bytes();
     [&length[..], &masked(&length).to_le_bytes(), record, &masked(record).to_le_bytes()].concat()
@@ -66,7 +66,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Records of more than `largest` bytes are refused.
+    /// Creates a splitter that rejects records of more than `largest` bytes.
     pub fn new(largest: u64) -> Self {
         Records { largest }
     }
@@ -101,8 +101,8 @@ impl Split for Records {
     }
 }
 
-/// Reads an index file: one `offset length` a line, records without gaps up to the end of the file. Nothing when it does not
-/// fit a file of `size` bytes.
+/// Parses an index file: one `offset length` per line, for contiguous records up to the end of the file. Returns
+/// `None` if it does not match a file of `size` bytes.
 pub fn index(text: &str, size: u64) -> Option<Vec<u64>> {
     let (mut lens, mut at) = (vec![], 0u64);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -117,7 +117,7 @@ pub fn index(text: &str, size: u64) -> Option<Vec<u64>> {
     (at == size).then_some(lens)
 }
 
-/// Feeds any bytes to the reader of records: what it takes for a record is one, and its bytes make the same row again.
+/// Feeds arbitrary bytes to the record parser: every record it accepts must frame to the same row.
 pub fn fuzz_tfrecord(data: &[u8]) {
     let mut ends = vec![];
     let _ = Records::new(1 << 20).split(data, true, &mut ends);

@@ -1,4 +1,4 @@
-//! Tokens that were added to the vocabulary: they are found in the text before it is split into words.
+//! Added tokens: they are found in the text before it is split into words.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::ops::Range;
@@ -16,19 +16,19 @@ pub(super) enum Piece {
 /// The added tokens of a tokenizer.
 #[derive(Debug)]
 pub(super) struct Added {
-    /// First those that are looked for in the text as it is, then those that are looked for in the text between.
+    /// First the tokens that are searched for in the raw text, then those searched for in the text between them.
     rounds: Vec<(AhoCorasick, Vec<AddedKind>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum AddedKind {
     Plain(u32),
-    /// Takes blanks beside it, or must stand alone: the library knows how.
+    /// Strips adjacent whitespace, or must be a single word: left to the library.
     Odd,
 }
 
 impl Added {
-    /// Nothing when the patterns cannot be searched for.
+    /// Returns `None` if the patterns cannot be compiled.
     pub(super) fn new(mut tokens: Vec<(u32, AddedToken)>) -> Option<Self> {
         tokens.sort_by_key(|(id, _)| *id);
         let mut rounds = vec![];
@@ -48,14 +48,14 @@ impl Added {
         Some(Added { rounds })
     }
 
-    /// Cuts a text at the added tokens; `false` when there is one that only the library knows to handle.
+    /// Cuts a text at the added tokens; returns `false` if there is one that only the library can handle.
     pub(super) fn cut(&self, text: &str, out: &mut Vec<Piece>) -> bool {
         out.clear();
         if !text.is_empty() {
             out.push(Piece::Text(0..text.len()));
         }
         for (search, kinds) in &self.rounds {
-            // Nearly all texts are without: nothing moves then.
+            // Nearly all texts have none, so nothing is moved.
             if !out.iter().any(|p| matches!(p, Piece::Text(range) if search.is_match(&text[range.clone()]))) {
                 continue;
             }

@@ -1,9 +1,9 @@
-//! What kind a character is, as the patterns of byte-level tokenizers see it.
+//! Character classes as used by the patterns of byte-level tokenizers.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
 
-/// Neither of the others: punctuation, symbols, marks, what is not assigned.
+/// None of the others: punctuation, symbols, marks, unassigned.
 pub(super) const OTHER: u8 = 0;
 /// `\p{L}`.
 pub(super) const LETTER: u8 = 1;
@@ -12,8 +12,8 @@ pub(super) const NUMBER: u8 = 2;
 /// `\s`.
 pub(super) const SPACE: u8 = 3;
 
-/// The kinds of all characters, by code point. Made of the very tables that the tokenizers library matches with, so that
-/// both agree on every character whichever version of Unicode they know.
+/// The classes of all characters, by code point. Built from the tables that the tokenizers library matches with, so
+/// that both agree on every character in any version of Unicode.
 static CLASSES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let mut table = vec![OTHER; 0x11_0000];
     for (pattern, class) in [(r"\p{L}", LETTER), (r"\p{N}", NUMBER), (r"\s", SPACE)] {
@@ -27,7 +27,7 @@ static CLASSES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     table
 });
 
-/// Tells characters apart.
+/// Classifies characters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Classes {
     ascii: [u8; 128],
@@ -42,7 +42,7 @@ impl Classes {
         Classes { ascii, all }
     }
 
-    /// Kind and length of the character at `at`, which must be its first byte; at the end there is none.
+    /// Returns class and length of the character whose first byte is at `at`, or `None` at the end.
     #[inline(always)]
     pub(super) fn at(&self, text: &[u8], at: usize) -> Option<(u8, usize)> {
         let first = *text.get(at)?;
@@ -53,7 +53,7 @@ impl Classes {
         Some((self.all.get(code).copied().unwrap_or(OTHER), len))
     }
 
-    /// Where the run of characters of this kind ends.
+    /// Returns the end of the run of characters of this class.
     #[inline(always)]
     pub(super) fn run(&self, text: &[u8], mut at: usize, class: u8) -> usize {
         while let Some((found, len)) = self.at(text, at) {
@@ -66,7 +66,7 @@ impl Classes {
     }
 }
 
-/// Code point and length of a character of more than one byte. The text is known to be UTF-8.
+/// Decodes code point and length of a multi-byte character. The text must be valid UTF-8.
 fn decode(text: &[u8], at: usize, first: u8) -> (usize, usize) {
     let next = |n: usize| usize::from(text.get(at + n).copied().unwrap_or(0) & 0x3f);
     let first = usize::from(first);

@@ -1,4 +1,4 @@
-//! Whether a tokenizer file is one of those that this module knows.
+//! Recognises tokenizer files that this module supports.
 
 use super::{ByteLevel, added::Added, class::Classes, merge::Merges, split::Pattern};
 use serde::Deserialize;
@@ -31,7 +31,7 @@ struct Model {
     merges: Vec<Merge>,
 }
 
-/// Both spellings of a merge.
+/// The two notations of a merge.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Merge {
@@ -40,8 +40,8 @@ enum Merge {
 }
 
 impl ByteLevel {
-    /// The tokenizer in a file that the library accepts, with the added tokens as the library numbers them. Nothing when
-    /// it is of another kind, or has anything that is not known here.
+    /// Loads the tokenizer from a file that the library accepts, with the added tokens as the library numbers them.
+    /// Returns `None` if it is of another kind or has anything unsupported.
     pub(crate) fn from_file(json: &[u8], added: Vec<(u32, AddedToken)>) -> Option<Self> {
         let file: File = serde_json::from_slice(json).ok()?;
         let model = file.model;
@@ -57,7 +57,7 @@ impl ByteLevel {
         let stand_ins = stand_ins();
         let mut bytes = [0; 256];
         for (byte, token) in bytes.iter_mut().enumerate() {
-            // Every byte has a token: so nothing is ever unknown, and what the file says of unknown ones does not matter.
+            // Every byte has a token, so nothing is ever unknown, and the unknown token of the file does not matter.
             *token = *model.vocab.get(stand_ins[byte].encode_utf8(&mut [0; 4]) as &str)?;
         }
         let mut merges = Vec::with_capacity(model.merges.len());
@@ -82,8 +82,8 @@ impl ByteLevel {
     }
 }
 
-/// The character that stands for each byte in a byte-level vocabulary: itself where it is visible, else the next free one
-/// from U+0100 on.
+/// Returns the character that represents each byte in a byte-level vocabulary: itself if it is printable, otherwise
+/// the next free one from U+0100 on.
 fn stand_ins() -> [char; 256] {
     let mut next = 0x100;
     std::array::from_fn(|byte| {
@@ -97,14 +97,14 @@ fn stand_ins() -> [char; 256] {
     })
 }
 
-/// The vocabulary by the bytes that its tokens stand for.
+/// Returns the vocabulary keyed by the bytes of its tokens.
 fn whole(vocab: &HashMap<String, u32>, stand_ins: &[char; 256]) -> HashMap<Box<[u8]>, u32> {
     let bytes: HashMap<char, u8> = (0u8..=255).map(|b| (stand_ins[usize::from(b)], b)).collect();
     let word = |token: &str| token.chars().map(|c| bytes.get(&c).copied()).collect::<Option<Box<[u8]>>>();
     vocab.iter().filter_map(|(token, id)| Some((word(token)?, *id))).collect()
 }
 
-/// Whether the normaliser leaves only ASCII alone; nothing when not even that.
+/// Returns whether the normaliser leaves only ASCII unchanged; `None` if it is not supported.
 fn normalizer(json: &Json) -> Option<bool> {
     match json {
         Json::Null => Some(false),
@@ -126,11 +126,11 @@ fn kind(json: &Json) -> Option<&str> {
     json.get("type")?.as_str()
 }
 
-/// Pattern, and whether text gets a blank in front.
+/// Returns the pattern, and whether text gets a leading space.
 fn pre_tokenizer(json: &Json) -> Option<(Pattern, bool)> {
     let flag = |json: &Json, name: &str| json.get(name).and_then(Json::as_bool);
     match kind(json)? {
-        // A file from before the flag means true.
+        // In files from before the flag it is true.
         "ByteLevel" if flag(json, "use_regex").unwrap_or(true) => {
             Some((Pattern::Gpt2, flag(json, "add_prefix_space")?))
         }

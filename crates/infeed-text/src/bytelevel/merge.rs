@@ -1,20 +1,21 @@
-//! Bytes into tokens: the merges, and how they are applied to a word.
+//! Merges bytes into tokens: the merge table, and how it is applied to a word.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// No merge. Real ones are below it: ranks are numbers of lines in a file.
+/// No merge. Real values are smaller: ranks are line numbers in a file.
 const NONE: u64 = u64::MAX;
 
-/// Pair of tokens to (rank, token), in one probe sequence: a word needs many look-ups, and this table has no indirection.
+/// Maps a pair of tokens to (rank, token) with open addressing: a word needs many lookups, and this
+/// table has no indirection.
 #[derive(Debug)]
 pub(super) struct Merges {
-    /// Pair, and rank above token. Empty places have the pair `NONE`.
+    /// The pair; and the rank in the upper half, the token in the lower. Empty slots have the pair `NONE`.
     slots: Vec<(u64, u64)>,
     shift: u32,
 }
 
 impl Merges {
-    /// A table of merges in the order of their ranks. Of a pair that is there twice the last counts, as in the library.
+    /// Builds a table of merges in rank order. Of duplicate pairs the last counts, as in the library.
     pub(super) fn new(merges: &[(u32, u32, u32)]) -> Self {
         let bits = (merges.len().max(8) * 2).next_power_of_two().trailing_zeros();
         let mut table = Merges { slots: vec![(NONE, NONE); 1 << bits], shift: 64 - bits };
@@ -26,7 +27,7 @@ impl Merges {
         table
     }
 
-    /// Where the pair is, or would be: half of all places are free, so the search ends.
+    /// Returns the slot where the pair is or would be. At least half of the slots are free, so the search ends.
     #[inline(always)]
     fn place(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -40,7 +41,7 @@ impl Merges {
         }
     }
 
-    /// Rank above token, or [`NONE`].
+    /// Returns rank and token in one number, or [`NONE`].
     #[inline(always)]
     fn get(&self, left: u32, right: u32) -> u64 {
         self.slots[self.place(pair(left, right))].1
@@ -51,22 +52,22 @@ fn pair(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Words up to this many bytes are searched for their best merge; longer ones keep a heap.
+/// Up to this many bytes, the best merge of a word is found by scanning; longer words use a heap.
 const SHORT: usize = 48;
 
-/// Memory for merging, kept between words.
+/// Buffers for merging, reused between words.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     tokens: Vec<u32>,
     merges: Vec<u64>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
-    /// For long words: the neighbours of each token; a token that is gone points to itself on the left.
+    /// For long words: the neighbours of each token; a removed token points to itself on the left.
     links: Vec<(u32, u32)>,
 }
 
 impl Merger {
-    /// The tokens of a word, given those of its single bytes: again and again the merge of lowest rank is done, of several
-    /// the leftmost.
+    /// Returns the tokens of a word, given the tokens of its bytes. Repeatedly applies the merge of lowest rank,
+    /// the leftmost among equals.
     pub(super) fn merge(&mut self, table: &Merges, bytes: impl Iterator<Item = u32>) -> &[u32] {
         self.tokens.clear();
         self.tokens.extend(bytes);
@@ -83,7 +84,8 @@ impl Merger {
         merges.clear();
         merges.extend(tokens.windows(2).map(|w| table.get(w[0], w[1])));
         loop {
-            // The rank is the upper half, so the least number is the best merge; `min_by_key` takes the first of equals.
+            // The rank is the upper half, so the smallest number is the best merge; `min_by_key`
+            // returns the first of equals.
             let Some((at, best)) = merges.iter().copied().enumerate().min_by_key(|(_, m)| *m) else { return };
             if best == NONE {
                 return;
@@ -117,7 +119,7 @@ impl Merger {
         }
         while let Some(Reverse((merge, at))) = heap.pop() {
             let (before, right) = links[at as usize];
-            // An entry may be older than its tokens.
+            // An entry may be outdated.
             if before == at || right == END || ask(tokens, at, right) != merge {
                 continue;
             }

@@ -1,9 +1,9 @@
-//! Byte-level BPE by hand, for the tokenizers that most language models come with.
+//! A fast implementation of byte-level BPE, which most language models use.
 //!
-//! The library turns every word into a string of stand-in characters with alignments, looks its merges up in maps of
-//! maps and makes a token of strings for each. Here text stays bytes: a hand-written [`split`] finds the words, a table
-//! per thread knows those that were met before ([`words`]), and the rest are merged as numbers ([`merge`]). The tokens are
-//! the library's, number for number; whatever this module does not know is left to the library.
+//! The library converts every word to a string of stand-in characters with alignments, looks up merges in nested
+//! maps, and builds strings for each token. Here text stays bytes: a hand-written [`split`] finds the words, a
+//! per-thread table caches known words ([`words`]), and the rest are merged as numbers ([`merge`]). The tokens are
+//! identical to the library's. Anything this module does not support is left to the library.
 
 mod added;
 mod class;
@@ -22,24 +22,24 @@ use split::Pattern;
 use std::collections::HashMap;
 use words::Words;
 
-/// A byte-level BPE tokenizer. Shared by all threads; each brings a [`Memory`] of its own.
+/// A byte-level BPE tokenizer, shared by all threads. Each thread has its own [`Memory`].
 #[derive(Debug)]
 pub(crate) struct ByteLevel {
     classes: Classes,
     pattern: Pattern,
-    /// Whether a piece of text that does not start with a blank gets one.
+    /// Whether a piece of text that does not start with a space gets one.
     prefix_space: bool,
-    /// Whether there is a normaliser, which leaves ASCII as it is.
+    /// Whether there is a normaliser, which leaves ASCII unchanged.
     ascii_only: bool,
     /// The token of each byte.
     bytes: [u32; 256],
     merges: Merges,
-    /// Words that are tokens by themselves, whatever the merges say; empty where the tokenizer does not want that.
+    /// Words that are tokens by themselves, regardless of merges; empty unless the tokenizer ignores merges.
     whole: HashMap<Box<[u8]>, u32>,
     added: Added,
 }
 
-/// What one thread keeps between texts.
+/// What a thread keeps between texts.
 #[derive(Debug)]
 pub(crate) struct Memory {
     words: Words,
@@ -55,8 +55,8 @@ impl Memory {
 }
 
 impl ByteLevel {
-    /// Appends the tokens of a text; `false` when it has something that only the library knows. May stop once there are
-    /// `enough` tokens.
+    /// Appends the tokens of a text; returns `false` if only the library can handle it. May stop once
+    /// there are `enough` tokens.
     pub(crate) fn encode(&self, text: &str, memory: &mut Memory, enough: usize, out: &mut Vec<u32>) -> bool {
         if self.ascii_only && !text.is_ascii() {
             return false;
@@ -120,7 +120,7 @@ impl ByteLevel {
         }
     }
 
-    /// A word that is not known yet.
+    /// Tokenises and caches a word that is not in the cache.
     #[inline(never)]
     fn word(&self, text: &[u8], from: usize, to: usize, memory: &mut Memory, out: &mut Vec<u32>) {
         let whole = self.whole.get(&text[from..to]).map(|token| [*token]);

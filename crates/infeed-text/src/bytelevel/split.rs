@@ -1,23 +1,23 @@
-//! Text into words, by hand: the patterns that byte-level tokenizers come with.
+//! Splits text into words: hand-written matchers for the patterns of byte-level tokenizers.
 //!
-//! A pattern is a list of alternatives that are tried in order at every place. Each function here says in a comment which
-//! alternative a branch stands for; together they cover any text, so words follow each other without gaps.
+//! A pattern is a list of alternatives that are tried in order at every position. Comments name the alternative that
+//! a branch implements. Together they cover any text, so words follow each other without gaps.
 
 use super::class::{Classes, LETTER, NUMBER, OTHER, SPACE};
 
-/// A pattern that is known here.
+/// A supported pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// GPT-2's: also RoBERTa, BART, Falcon, OPT, GPT-NeoX, Pythia, OLMo.
+    /// The pattern of GPT-2; also used by RoBERTa, BART, Falcon, OPT, GPT-NeoX, Pythia, OLMo.
     Gpt2,
-    /// The one that came with cl100k: Llama 3 (numbers of up to three digits), Qwen 2 (single digits).
+    /// The pattern of cl100k: Llama 3 (numbers of up to three digits), Qwen 2 (single digits).
     Cl100k {
-        /// Digits of one word at most.
+        /// Maximum digits per word.
         digits: usize,
     },
 }
 
-/// Pattern and spelling.
+/// Regular expressions and their patterns.
 const SPELLINGS: [(&str, Pattern); 3] = [
     (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Pattern::Gpt2),
     (
@@ -31,13 +31,13 @@ const SPELLINGS: [(&str, Pattern); 3] = [
 ];
 
 impl Pattern {
-    /// The pattern that is spelled like this.
+    /// Returns the pattern for this regular expression, if supported.
     pub(super) fn spelled(regex: &str) -> Option<Pattern> {
         SPELLINGS.iter().find(|(text, _)| *text == regex).map(|(_, pattern)| *pattern)
     }
 }
 
-/// Where the word ends that starts at `at`, in GPT-2's pattern. `at` must lie before the end.
+/// Returns the end of the word that starts at `at`, in GPT-2's pattern. `at` must be before the end of the text.
 #[inline(always)]
 pub(super) fn gpt2(classes: &Classes, text: &[u8], at: usize) -> usize {
     let first = text[at];
@@ -59,7 +59,7 @@ pub(super) fn gpt2(classes: &Classes, text: &[u8], at: usize) -> usize {
     blank(classes, text, at, len).1
 }
 
-/// The same for the pattern of cl100k.
+/// Like [`gpt2`], for the pattern of cl100k.
 #[inline(always)]
 pub(super) fn cl100k(classes: &Classes, text: &[u8], at: usize, digits: usize) -> usize {
     let first = text[at];
@@ -100,7 +100,7 @@ pub(super) fn cl100k(classes: &Classes, text: &[u8], at: usize, digits: usize) -
         }
         return end;
     }
-    // \s*[\r\n]+ takes the blanks as far as their last line break.
+    // \s*[\r\n]+ takes whitespace up to and including its last line break.
     let (end, kept) = blank(classes, text, at, len);
     match text[at..end].iter().rposition(|b| is_break(*b)) {
         Some(last) => at + last + 1,
@@ -108,8 +108,8 @@ pub(super) fn cl100k(classes: &Classes, text: &[u8], at: usize, digits: usize) -
     }
 }
 
-/// Blanks from `at` on, the first of `len` bytes: where they end, and where the word ends that they make by
-/// `\s+(?!\S)|\s+`. Of several blanks the last is left for the word that follows.
+/// Scans whitespace from `at` on, its first character of `len` bytes. Returns where it ends, and where the word ends
+/// that it forms by `\s+(?!\S)|\s+`. Of several whitespace characters the last is left for the following word.
 fn blank(classes: &Classes, text: &[u8], at: usize, len: usize) -> (usize, usize) {
     let (mut end, mut last) = (at + len, at);
     while let Some((SPACE, len)) = classes.at(text, end) {
@@ -119,7 +119,7 @@ fn blank(classes: &Classes, text: &[u8], at: usize, len: usize) -> (usize, usize
     (end, if end == text.len() || last == at { end } else { last })
 }
 
-/// Length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d`.
+/// Returns the length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d`.
 fn contraction(text: &[u8], at: usize, any_case: bool) -> Option<usize> {
     let letter = |n: usize| {
         let byte = text.get(at + n).copied().unwrap_or(0);
@@ -128,7 +128,7 @@ fn contraction(text: &[u8], at: usize, any_case: bool) -> Option<usize> {
     match (letter(1), letter(2)) {
         (b's' | b't' | b'm' | b'd', _) => Some(2),
         (b'r' | b'v', b'e') | (b'l', b'l') => Some(3),
-        // The long s (U+017F) is an s in another case.
+        // The long s (U+017F) matches s case-insensitively.
         (0xc5, 0xbf) if any_case => Some(3),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! Number for number what the library gives.
+//! Tests that tokens are identical to the library's.
 
 use super::*;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ const CORPUS: [&str; 6] = [
     "THE QUICK BROWN FOX DOESN'T CARE, HE'LL RUN. WE'RE HERE!!! ??? <|end|> </s>",
 ];
 
-/// A tokenizer file, trained on a little text.
+/// A tokenizer file, trained on a small text.
 fn trained() -> Json {
     static FILE: LazyLock<Json> = LazyLock::new(|| {
         let trainer = BpeTrainerBuilder::new()
@@ -53,7 +53,7 @@ fn added(content: &str, special: bool, lstrip: bool) -> Json {
 const LLAMA: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const QWEN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// All kinds of tokenizers that are known here.
+/// Returns all supported kinds of tokenizers.
 fn kinds() -> Vec<Json> {
     let mut kinds = vec![trained(); 6];
     kinds[1]["pre_tokenizer"]["add_prefix_space"] = true.into();
@@ -88,7 +88,7 @@ fn both() -> Vec<Both> {
     kinds().into_iter().map(make).collect()
 }
 
-/// Whether the fast path took the text; where it did, the tokens are the library's.
+/// Returns whether the fast path took the text, and checks that its tokens are the library's.
 fn check(both: &mut Both, text: &str) -> bool {
     let mut out = vec![];
     let known = both.fast.encode(text, &mut both.memory, usize::MAX, &mut out);
@@ -120,7 +120,7 @@ fn texts_of_all_sorts() {
 fn every_character_of_the_basic_plane() {
     for both in both().iter_mut().take(3).step_by(2) {
         for start in (0..0x1_1000).step_by(64) {
-            // Alone, and between letters and blanks.
+            // Alone, and between letters and spaces.
             let text: String = (start..start + 64)
                 .filter_map(char::from_u32)
                 .flat_map(|c| [c, 'a', c, ' ', c, c, '\'', c, '\n', '1'])
@@ -137,7 +137,7 @@ fn added_tokens_are_found_first() {
     for text in ["<|end|>", "a<|end|>b", "<|end|><|end|> <|e</s>", "a quick quicker quiz</s>", "<|e nd|>"] {
         assert!(check(both, text), "{text}");
     }
-    assert!(!check(both, "before  <mask>"), "one that takes the blanks beside it is the library's");
+    assert!(!check(both, "before  <mask>"), "one that strips adjacent whitespace is left to the library");
     assert!(check(&mut all[5], " a<|end|>b<|end|> c"));
 }
 
@@ -171,7 +171,7 @@ fn what_is_not_known_is_left_to_the_library() {
     assert!(ByteLevel::from_file(trained().to_string().as_bytes(), vec![]).is_some());
 }
 
-/// Text that patterns have something to say about, and any other.
+/// Text that exercises the patterns, and arbitrary text.
 fn text() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         "[a-eA-E ]{0,8}",

@@ -1,35 +1,35 @@
-//! Words that were met before. Natural text repeats its words, and a look-up costs a tenth of merging one.
+//! A cache of words. Natural text repeats its words, and a lookup costs a tenth of merging one.
 
 use std::collections::HashMap;
 
-/// Longest word of the small table, in bytes.
+/// Longest word in the small table, in bytes.
 const SMALL: usize = 15;
-/// Most tokens of a word of the small table.
+/// Maximum tokens of a word in the small table.
 const FEW: usize = 3;
-/// Places of the small table, 32 bytes each.
+/// Slots of the small table, 32 bytes each.
 const PLACES: usize = 1 << 16;
-/// Places that are tried for a word.
+/// Slots that are tried for a word.
 const WAYS: usize = 4;
-/// Longer words: so many bytes and tokens are kept before all are forgotten.
+/// Longer words: maximum size of words and tokens before the table is cleared.
 const LARGE_BYTES: usize = 4 << 20;
-/// Words beyond this length hardly ever come again.
+/// Longer words rarely recur and are not cached.
 const LONGEST: usize = 128;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
-    /// The bytes of the word and, in the uppermost, its length; zero is no word.
+    /// The bytes of the word, with its length in the uppermost byte; zero is an empty slot.
     key: u128,
     tokens: [u32; FEW],
     count: u32,
 }
 
-/// What one thread knows of words.
+/// The word cache of one thread.
 #[derive(Debug)]
 pub(super) struct Words {
     slots: Vec<Slot>,
     large: HashMap<Box<[u8]>, Box<[u32]>>,
     bytes: usize,
-    /// Which of the places of a word is given up next.
+    /// Which of the slots of a word is evicted next.
     turn: usize,
 }
 
@@ -38,7 +38,7 @@ impl Words {
         Words { slots: vec![Slot::default(); PLACES], large: HashMap::new(), bytes: 0, turn: 0 }
     }
 
-    /// Appends the tokens of `text[from..to]`; `false` when they are not known.
+    /// Appends the tokens of `text[from..to]`; returns `false` if the word is not cached.
     #[inline(always)]
     pub(super) fn look(&self, text: &[u8], from: usize, to: usize, out: &mut Vec<u32>) -> bool {
         if to - from <= SMALL {
@@ -70,14 +70,14 @@ impl Words {
         }
     }
 
-    /// Remembers the tokens of a word.
+    /// Caches the tokens of a word.
     pub(super) fn keep(&mut self, text: &[u8], from: usize, to: usize, tokens: &[u32]) {
         let len = to - from;
         if len <= SMALL && tokens.len() <= FEW {
             let key = key(text, from, to);
             let start = place(key);
             let free = (start..start + WAYS).find(|at| self.slots[*at].key == 0);
-            // A full row gives up one of its words, each in turn.
+            // A full set evicts its slots in turn.
             self.turn = (self.turn + 1) % WAYS;
             let at = free.unwrap_or(start + self.turn);
             let mut kept = [0; FEW];
@@ -94,7 +94,7 @@ impl Words {
     }
 }
 
-/// A short word as a number. Reads beyond the word where there is text, which is faster than copying its few bytes.
+/// Encodes a short word as a number. Reads beyond the word if there is text, which is faster than copying a few bytes.
 #[inline(always)]
 fn key(text: &[u8], from: usize, to: usize) -> u128 {
     let len = to - from;
@@ -109,7 +109,7 @@ fn key(text: &[u8], from: usize, to: usize) -> u128 {
     (u128::from_le_bytes(bytes) & ((1u128 << (8 * len)) - 1)) | (len as u128) << 120
 }
 
-/// The first of the places of a word.
+/// Returns the first slot of a word.
 #[inline(always)]
 fn place(key: u128) -> usize {
     let mixed = ((key as u64) ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -140,7 +140,7 @@ mod tests {
             }
         }
         assert!(found > 1000, "{found}");
-        // The end of the text is read as carefully.
+        // The end of the text is handled too.
         words.keep(b"xab", 1, 3, &[7]);
         let mut out = vec![];
         assert!(words.look(b"ab", 0, 2, &mut out) && out == [7]);

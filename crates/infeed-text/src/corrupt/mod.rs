@@ -1,31 +1,31 @@
-//! Span corruption: runs of tokens are replaced by sentinels, and the model is asked for what stood there.
+//! Span corruption: spans of tokens are replaced by sentinels, and the model predicts the removed tokens.
 //!
-//! Of `A B C D E F G` the spans `C` and `F G` may go: the inputs are `A B <0> D E <1>`, the targets `<0> C <1> F G`. The
-//! lengths of the spans are those of a random partition, as T5 was trained with: every way to cut the noise into spans is
-//! as likely as any other, and so is every way to lay out what stands between.
+//! From `A B C D E F G` the spans `C` and `F G` may be removed: the inputs are `A B <0> D E <1>`, the targets `<0> C
+//! <1> F G`. As in T5, the span lengths are a random partition: every way to divide the noise into spans is equally
+//! likely, and so is every way to divide the tokens between them.
 
 use infeed_core::{Error, Result, Rng};
 
 #[cfg(test)]
 mod tests;
 
-/// How texts are corrupted.
+/// Parameters of span corruption.
 #[derive(Debug, Clone)]
 pub struct Corruption {
     sentinel: i64,
-    /// From one sentinel to the next.
+    /// The difference from one sentinel to the next.
     step: i64,
     density: f64,
     mean_span: f64,
     eos: Option<i64>,
-    /// Tokens of a text that are used.
+    /// Maximum tokens of a text that are used.
     most: Option<usize>,
 }
 
 impl Corruption {
-    /// `sentinel` is the first one; the next are one less each, or one more with `ascending`. `density` of the tokens are
-    /// noise, in spans of `mean_span`. `eos` ends inputs and targets. With a `length` texts are cut so that inputs have
-    /// at most so many tokens.
+    /// Creates a corruption. `sentinel` is the first sentinel; each further one is one less, or one more with
+    /// `ascending`. `density` is the fraction of noise tokens, `mean_span` the mean length of a span. `eos` ends
+    /// inputs and targets. With a `length`, texts are cut so that inputs have at most that many tokens.
     pub fn new(
         sentinel: i64,
         ascending: bool,
@@ -51,7 +51,7 @@ impl Corruption {
                     "length of {length} leaves no room for text and a sentinel"
                 )));
             }
-            // Inputs grow with the text, by no token or by one: the longest text is found by halving.
+            // Inputs grow with the text by zero or one token, so the longest text is found by binary search.
             let (mut low, mut high) = (1, 2);
             while made.sizes(high).0 <= length {
                 (low, high) = (high, high * 2);
@@ -65,12 +65,12 @@ impl Corruption {
         Ok(made)
     }
 
-    /// Tokens of a text that are used at most, where inputs have a length.
+    /// Returns the maximum number of tokens used of a text, if inputs have a length.
     pub fn most(&self) -> Option<usize> {
         self.most
     }
 
-    /// How many tokens the inputs and the targets have that are made of so many.
+    /// Returns the numbers of input and target tokens for a text of `tokens` tokens.
     pub fn sizes(&self, tokens: usize) -> (usize, usize) {
         let tokens = self.most.map_or(tokens, |most| tokens.min(most));
         let eos = usize::from(self.eos.is_some());
@@ -81,7 +81,7 @@ impl Corruption {
         (tokens - noise + spans + eos, noise + spans + eos)
     }
 
-    /// How many tokens are noise, in how many spans.
+    /// Returns the number of noise tokens and the number of spans.
     fn amounts(&self, tokens: usize) -> (usize, usize) {
         let round = |x: f64| x.round_ties_even() as usize;
         let noise = round(tokens as f64 * self.density).clamp(1, tokens - 1);
@@ -90,12 +90,12 @@ impl Corruption {
         (noise, spans)
     }
 
-    /// What the model sees.
+    /// Returns the input of the model.
     pub fn inputs(&self, tokens: &[i64], rng: &mut Rng) -> Result<Vec<i64>> {
         self.walk(tokens, rng, true)
     }
 
-    /// What it should answer. With the same random numbers these belong to the same inputs.
+    /// Returns the targets. With the same random numbers they match the inputs.
     pub fn targets(&self, tokens: &[i64], rng: &mut Rng) -> Result<Vec<i64>> {
         self.walk(tokens, rng, false)
     }
@@ -105,7 +105,7 @@ impl Corruption {
         let sizes = self.sizes(tokens.len());
         let mut out = Vec::with_capacity(if inputs { sizes.0 } else { sizes.1 });
         if tokens.len() < 2 {
-            // Nothing can be left out of a single token.
+            // Nothing can be removed from a single token.
             out.extend_from_slice(if inputs { tokens } else { &[] });
             out.extend(self.eos);
             return Ok(out);
@@ -139,8 +139,8 @@ impl Corruption {
     }
 }
 
-/// Cuts `items` into `parts` of at least one, every way as likely as any other: of the places between two items those
-/// are drawn where a part ends.
+/// Divides `items` into `parts` of at least one, all ways equally likely, by drawing which of the gaps
+/// between items end a part.
 fn partition(items: usize, parts: usize, rng: &mut Rng) -> Vec<usize> {
     let mut lengths = Vec::with_capacity(parts);
     let (mut cuts, mut length) = (parts - 1, 1);

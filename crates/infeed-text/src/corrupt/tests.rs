@@ -67,7 +67,7 @@ fn partitions_are_even() {
     for _ in 0..60_000 {
         *counts.entry(partition(6, 3, &mut rng)).or_default() += 1;
     }
-    // Ten ways to cut six into three, 6,000 each: five standard deviations are 370.
+    // Ten ways to divide six into three parts, 6,000 each: five standard deviations are 370.
     assert_eq!(counts.len(), 10);
     assert!(counts.values().all(|n| (5_600..6_400).contains(n)), "{counts:?}");
     assert!(counts.keys().all(|p| p.len() == 3 && p.iter().sum::<usize>() == 6 && !p.contains(&0)));

@@ -1,9 +1,9 @@
-//! A last check of infeed's own code against the library, whenever a tokenizer is opened.
+//! A final check of infeed's own code against the library, whenever a tokenizer is opened.
 
 use crate::bytelevel::{ByteLevel, Memory};
 use tokenizers::Tokenizer;
 
-/// Texts with something of everything that patterns look at.
+/// Texts that exercise all parts of the patterns.
 const SAMPLES: [&str; 8] = [
     "The quick brown fox doesn't jump; it'll wait, they've said. WE'LL SEE, I'D SAY: 'S 'ſ",
     "  leading, trailing   \n\n\t mixed \r\n blanks \u{a0}\u{2003}x   ",
@@ -15,7 +15,7 @@ const SAMPLES: [&str; 8] = [
     "x",
 ];
 
-/// Whether infeed's own code gives what the library gives. A last check: the tests hold it against far more.
+/// Returns whether infeed's own code agrees with the library. A final check; the tests compare far more.
 pub(super) fn agrees(fast: &ByteLevel, tokenizer: &Tokenizer) -> bool {
     let mut memory = Memory::new();
     SAMPLES.iter().all(|text| {

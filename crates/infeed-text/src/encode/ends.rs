@@ -1,4 +1,4 @@
-//! What the post-processor of a tokenizer puts around a text.
+//! Determines what the post-processor of a tokenizer puts around a text.
 
 use tokenizers::Tokenizer;
 
@@ -9,10 +9,11 @@ pub(super) struct Ends {
     pub(super) after: Vec<u32>,
 }
 
-/// Texts to try it with: whatever the vocabulary, one of them has tokens.
+/// Probe texts: with any vocabulary, one of them has tokens.
 const PROBES: [&str; 4] = ["a b", "the 1", "é", "中"];
 
-/// Finds out by trying. Nothing when the tokenizer does anything but put tokens around the text.
+/// Determines the tokens around a text by encoding probes. Returns `None` if the tokenizer does
+/// anything else to the text.
 pub(super) fn ends(tokenizer: &Tokenizer) -> Option<Ends> {
     let mut found: Option<Ends> = None;
     for probe in PROBES {

@@ -1,15 +1,15 @@
-//! Reading a tokenizer file, and saying what a file is that is none.
+//! Reads tokenizer files, and identifies files that are not tokenizers.
 
 use infeed_core::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
 use tokenizers::Tokenizer;
 
-/// What to do with the files of a model that has no `tokenizer.json`.
+/// Advice for models without a `tokenizer.json`.
 const CONVERT: &str = "make one with the transformers package: \
      AutoTokenizer.from_pretrained(FOLDER, use_fast=True).save_pretrained(FOLDER)";
 
-/// The bytes of the file.
+/// Reads the file.
 pub(super) fn read(path: &str) -> Result<Vec<u8>> {
     if Path::new(path).is_dir() {
         let inside = Path::new(path).join("tokenizer.json");
@@ -23,9 +23,9 @@ pub(super) fn read(path: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| Error::io("read", path, e))
 }
 
-/// The tokenizer in it, by the library.
+/// Parses the tokenizer with the library.
 pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Tokenizer> {
-    // The library indexes by lengths that it takes from the file.
+    // The library panics on inconsistent files, because it indexes by lengths from the file.
     let parsed = std::panic::catch_unwind(|| Tokenizer::from_bytes(bytes));
     let why = match parsed {
         Ok(Ok(tokenizer)) => return Ok(tokenizer),
@@ -36,7 +36,7 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Tokenizer> {
     Err(Error::argument(format!("`{name}` is not a tokenizer.json: {what}")))
 }
 
-/// What a file is that the library does not take.
+/// Describes a file that the library rejects.
 fn what(name: &str, bytes: &[u8], why: &str) -> String {
     if bytes.is_empty() {
         return "it is empty; copy it again".to_owned();
@@ -47,7 +47,7 @@ fn what(name: &str, bytes: &[u8], why: &str) -> String {
         return format!("it is {kind}; {CONVERT}");
     };
     let start = text.trim_start();
-    // `[PAD]` begins many a vocabulary.
+    // Only `{`, because many vocabularies begin with `[PAD]`.
     if !start.starts_with('{') {
         return plain(name, start);
     }
@@ -57,7 +57,7 @@ fn what(name: &str, bytes: &[u8], why: &str) -> String {
         }
         Err(e) => format!("it is not JSON: {e}"),
         Ok(Json::Object(map)) if map.contains_key("model") => {
-            format!("the tokenizers library refuses it: {why}")
+            format!("the tokenizers library rejects it: {why}")
         }
         Ok(Json::Object(map))
             if map.contains_key("tokenizer_class") || map.contains_key("model_max_length") =>
@@ -72,7 +72,7 @@ fn what(name: &str, bytes: &[u8], why: &str) -> String {
     }
 }
 
-/// Files of lines.
+/// Describes plain text files.
 fn plain(name: &str, text: &str) -> String {
     let lines: Vec<&str> = text.lines().take(20).filter(|l| !l.is_empty()).collect();
     let columns = |check: fn(&str, &str) -> bool| {

@@ -1,7 +1,7 @@
-//! Text to tokens, with a `tokenizer.json`.
+//! Tokenises text with a `tokenizer.json`.
 //!
-//! An [`Encoder`] is shared by all threads and never changes; each thread has a [`Worker`] of it, with the memory that
-//! makes it fast. No thread waits for another, and none starts others.
+//! An [`Encoder`] is immutable and shared by all threads. Each thread has its own [`Worker`] with the caches that
+//! make it fast. No thread waits for another, and none starts others.
 
 mod check;
 mod ends;
@@ -36,20 +36,20 @@ pub enum Side {
 /// A token by name or by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    /// As it stands in the vocabulary: `<|endoftext|>`.
+    /// As in the vocabulary: `<|endoftext|>`.
     Name(String),
     /// Its number.
     Id(u32),
 }
 
-/// What is done to each text. What the file says of truncation and padding does not count: it is set here.
+/// How each text is processed. Truncation and padding settings of the file are ignored; they are set here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Whether the tokens that the tokenizer puts around a text are added.
+    /// Whether to add the tokens that the tokenizer puts around a text.
     pub special_tokens: bool,
-    /// Most tokens of a text, with all that is added.
+    /// Maximum tokens of a text, including all added tokens.
     pub max_length: Option<usize>,
-    /// Which end is cut off then.
+    /// Which end is cut off.
     pub truncation: Side,
     /// A token to put first.
     pub bos: Option<Token>,
@@ -63,7 +63,7 @@ impl Default for Options {
     }
 }
 
-/// A tokenizer that is ready for any number of threads. Cheap to clone.
+/// A tokenizer for any number of threads. Cheap to clone.
 #[derive(Clone)]
 pub struct Encoder {
     shared: Arc<Shared>,
@@ -72,13 +72,13 @@ pub struct Encoder {
 struct Shared {
     name: String,
     hash: u64,
-    /// Tells encoders apart, for what threads keep of them.
+    /// Identifies the encoder for per-thread caches.
     number: u64,
     tokenizer: Tokenizer,
     fast: Option<ByteLevel>,
-    /// What is put around each text; without it the library does it, and cuts.
+    /// The tokens around each text; `None` if the library must add them and truncate.
     ends: Option<Ends>,
-    /// Tokens of the text itself at most.
+    /// Maximum tokens of the text itself.
     room: usize,
     options: Options,
     bos: Option<u32>,
@@ -87,16 +87,16 @@ struct Shared {
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// Encoders that are in use. A pipeline of many parts names its tokenizer in each, and reading one takes a while.
+/// Encoders in use. A pipeline of many parts names its tokenizer in each, and loading one is slow.
 static OPEN: Mutex<Vec<Weak<Shared>>> = Mutex::new(vec![]);
 
-/// FNV-1a: journals keep it, so it must not depend on the version of anything.
+/// FNV-1a: the hash is stored in journals, so it must be independent of versions.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 impl Encoder {
-    /// Reads a `tokenizer.json`. One that is in use already, with the same options, is shared.
+    /// Reads a `tokenizer.json`. If it is already in use with the same options, it is shared.
     pub fn open(path: &str, options: &Options) -> Result<Self> {
         let bytes = file::read(path)?;
         let same = |shared: &Arc<Shared>| {
@@ -112,7 +112,7 @@ impl Encoder {
         Ok(made)
     }
 
-    /// A `tokenizer.json` in memory; `name` is for messages.
+    /// Loads a `tokenizer.json` from memory; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Self> {
         let mut tokenizer = file::parse(name, bytes)?;
         let refuse = |e: tokenizers::Error| Error::argument(format!("`{name}`: {e}"));
@@ -160,39 +160,39 @@ impl Encoder {
         })
     }
 
-    /// A hash of the file.
+    /// Returns a hash of the file.
     pub fn hash(&self) -> u64 {
         self.shared.hash
     }
 
-    /// How many tokens there are, which is one more than the greatest number that can come.
+    /// Returns the size of the vocabulary: one more than the largest token number.
     pub fn vocab_size(&self) -> usize {
         let vocab = self.shared.tokenizer.get_vocab(true);
         vocab.values().max().map_or(0, |id| *id as usize + 1)
     }
 
-    /// The number of a token, or an error that says what is alike.
+    /// Returns the number of a token. The error suggests a similar name.
     pub fn token(&self, token: &Token) -> Result<u32> {
         token_id(&self.shared.tokenizer, &self.shared.name, token)
     }
 
-    /// The token that ends a document, among those with the usual names.
+    /// Returns the token that ends a document, if one of the usual names exists.
     pub fn end_of_document(&self) -> Option<(&'static str, u32)> {
         let names = ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<eod>", "[SEP]", "<|im_end|>"];
         names.into_iter().find_map(|name| Some((name, self.shared.tokenizer.token_to_id(name)?)))
     }
 
-    /// Of each token number, whether the token goes on with the word of the one before it.
+    /// Returns for each token number whether the token continues the word of the previous token.
     pub fn continues(&self) -> Vec<bool> {
         words::continues(&self.shared.tokenizer.get_vocab(true))
     }
 
-    /// Who does the work: `byte-level` for infeed's own code, `library` for the tokenizers library.
+    /// Returns the implementation: `byte-level` for infeed's own code, `library` for the tokenizers library.
     pub fn engine(&self) -> &'static str {
         if self.shared.fast.is_some() { "byte-level" } else { "library" }
     }
 
-    /// What one thread needs.
+    /// Creates a worker for one thread.
     pub fn worker(&self) -> Worker {
         let memory = self.shared.fast.as_ref().map(|_| Memory::new());
         Worker { encoder: self.clone(), memory, out: vec![] }
@@ -209,7 +209,7 @@ impl fmt::Debug for Encoder {
     }
 }
 
-/// An encoder in the hands of one thread.
+/// An encoder with the caches of one thread.
 #[derive(Debug)]
 pub struct Worker {
     encoder: Encoder,
@@ -218,12 +218,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Whether it is a worker of this encoder.
+    /// Returns whether it is a worker of this encoder.
     pub fn serves(&self, encoder: &Encoder) -> bool {
         self.encoder.shared.number == encoder.shared.number
     }
 
-    /// The tokens of a text.
+    /// Returns the tokens of a text.
     pub fn encode(&mut self, text: &str) -> Result<&[u32]> {
         let Worker { encoder, memory, out } = self;
         let shared = &*encoder.shared;
@@ -232,7 +232,7 @@ impl Worker {
         if let Some(ends) = &shared.ends {
             out.extend_from_slice(&ends.before);
             let start = out.len();
-            // Cutting the end off means that the rest need not be looked at.
+            // If the end is cut off, the rest need not be tokenised.
             let enough = match shared.options.truncation {
                 Side::Right => start.saturating_add(shared.room),
                 Side::Left => usize::MAX,

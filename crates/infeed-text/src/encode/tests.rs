@@ -1,4 +1,4 @@
-//! Files of all sorts, and what is put around texts.
+//! Tests of all kinds of files, and of the tokens around texts.
 
 use super::*;
 use serde_json::{Value as Json, json};
@@ -99,7 +99,7 @@ fn other_files_are_named() {
         ),
         ("other.json", br#"{"x": "y"}"#, "no `model`"),
         ("bad.json", b"{\"model\": }", "not JSON"),
-        ("wrong.json", br#"{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}"#, "refuses it"),
+        ("wrong.json", br#"{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}"#, "rejects it"),
         ("vocab.txt", b"[PAD]\n[UNK]\nthe\n", "one token per line"),
         ("empty.json", b"", "empty"),
     ];
@@ -121,5 +121,5 @@ fn merges_that_do_not_fit_are_an_error() {
     // The merged token is longer than any of the vocabulary.
     let json = br#"{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}"#;
     let error = Encoder::from_bytes("t.json", json, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("merges do not fit") || error.contains("refuses"), "{error}");
+    assert!(error.contains("merges do not fit") || error.contains("rejects"), "{error}");
 }

@@ -1,9 +1,9 @@
-//! Which tokens go on with the word of the token before them.
+//! Determines which tokens continue the word of the previous token.
 
 use std::collections::HashMap;
 
-/// One answer per token number. How tokens tell differs: `##ing` of WordPiece goes on, `Ġthe` of byte-level and `▁the` of
-/// SentencePiece vocabularies begin a word.
+/// Returns one flag per token number. The convention depends on the vocabulary: `##ing` in WordPiece continues a
+/// word; `Ġthe` in byte-level and `▁the` in SentencePiece vocabularies begin one.
 pub(super) fn continues(vocab: &HashMap<String, u32>) -> Vec<bool> {
     let any = |prefix: &str| vocab.keys().any(|t| t.len() > prefix.len() && t.starts_with(prefix));
     let goes_on: fn(&str) -> bool = if any("##") {
@@ -22,8 +22,8 @@ pub(super) fn continues(vocab: &HashMap<String, u32>) -> Vec<bool> {
     out
 }
 
-/// In a byte-level vocabulary blanks and control characters are U+0100 to U+0120, and bytes of characters beyond ASCII
-/// are other characters beyond it.
+/// In a byte-level vocabulary, spaces and control characters are U+0100 to U+0120, and bytes of non-ASCII characters
+/// are other non-ASCII characters.
 fn byte_level(token: &str) -> bool {
     match token.chars().next() {
         Some('\u{100}'..='\u{120}') | None => false,

@@ -1,11 +1,11 @@
-//! Masked language modelling: some tokens are hidden, and the model is asked for them.
+//! Masked language modelling: some tokens are hidden, and the model predicts them.
 
 use infeed_core::{Error, Result, Rng};
 
 #[cfg(test)]
 mod tests;
 
-/// How tokens are hidden. Of those that are chosen most become the mask, some another token, some stay.
+/// Parameters of masking. Of the chosen tokens most become the mask, some a random token, and some stay.
 #[derive(Debug, Clone)]
 pub struct Masking {
     mask: i64,
@@ -15,11 +15,11 @@ pub struct Masking {
     random: f64,
     special: Vec<i64>,
     ignore: i64,
-    /// Whether each token goes on with the word before it; empty where words do not matter.
+    /// Whether each token continues the previous word; empty if words do not matter.
     continues: Vec<bool>,
 }
 
-/// What becomes of a token that was chosen.
+/// What happens to a chosen token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Masked,
@@ -28,8 +28,9 @@ enum Fate {
 }
 
 impl Masking {
-    /// Tokens are chosen with `probability`; of those the shares `keep` and `random` stay or become any of `vocab` tokens,
-    /// and all others become `mask`. `special` ones are never chosen. Answers that are not asked for are `ignore`.
+    /// Creates a masking. Tokens are chosen with `probability`. Of those, the fraction `keep` stays, the fraction
+    /// `random` becomes any of `vocab` tokens, and the rest become `mask`. `special` tokens are never chosen. Labels
+    /// of tokens that are not chosen are `ignore`.
     pub fn new(
         mask: i64,
         vocab: u64,
@@ -55,14 +56,14 @@ impl Masking {
         Ok(Masking { mask, vocab, probability, keep, random, special, ignore, continues: vec![] })
     }
 
-    /// Hides whole words: `continues` says of each token of the vocabulary whether it goes on with the word before it.
+    /// Masks whole words: `continues` says for each token of the vocabulary whether it continues the previous word.
     #[must_use]
     pub fn whole_words(mut self, continues: Vec<bool>) -> Self {
         self.continues = continues;
         self
     }
 
-    /// What the model sees.
+    /// Turns tokens into the input of the model.
     pub fn inputs(&self, tokens: &mut [i64], rng: &mut Rng) {
         self.choose(tokens, rng, |token, fate| match fate {
             None | Some(Fate::Kept) => {}
@@ -71,7 +72,7 @@ impl Masking {
         });
     }
 
-    /// What it should answer. With the same random numbers these belong to the same inputs.
+    /// Turns tokens into the labels. With the same random numbers they match the inputs.
     pub fn labels(&self, tokens: &mut [i64], rng: &mut Rng) {
         self.choose(tokens, rng, |token, fate| {
             if fate.is_none() {
@@ -80,7 +81,8 @@ impl Masking {
         });
     }
 
-    /// Walks over the tokens. Which random numbers are drawn depends on the tokens alone, never on what is done to them.
+    /// Iterates over the tokens. Which random numbers are drawn depends only on the tokens, not
+    /// on what is done to them.
     fn choose(&self, tokens: &mut [i64], rng: &mut Rng, mut change: impl FnMut(&mut i64, Option<Fate>)) {
         let mut chosen = false;
         let mut in_word = false;

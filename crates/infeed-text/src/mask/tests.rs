@@ -6,7 +6,7 @@ fn bert() -> Masking {
     Masking::new(3, 1000, 0.15, (0.1, 0.1), vec![0, 1, 2], -100).unwrap()
 }
 
-/// Inputs and labels of the same tokens.
+/// Returns inputs and labels of the same tokens.
 fn run(masking: &Masking, tokens: &[i64], row: u64) -> (Vec<i64>, Vec<i64>) {
     let (mut inputs, mut labels) = (tokens.to_vec(), tokens.to_vec());
     masking.inputs(&mut inputs, &mut Rng::at(1, 0, row, 0));
@@ -19,7 +19,7 @@ proptest! {
     fn inputs_and_labels_give_the_tokens_back(tokens in prop::collection::vec(0i64..1000, 0..300), row in any::<u64>()) {
         let (inputs, labels) = run(&bert(), &tokens, row);
         for at in 0..tokens.len() {
-            // Where an answer is asked for it is the token; everywhere else the token is to be seen.
+            // A label is the original token; where there is none, the input is the original token.
             let back = if labels[at] == -100 { inputs[at] } else { labels[at] };
             prop_assert_eq!(back, tokens[at]);
             prop_assert!(tokens[at] > 2 || labels[at] == -100, "special tokens are never chosen");
@@ -29,7 +29,7 @@ proptest! {
 
     #[test]
     fn words_are_hidden_whole(words in prop::collection::vec(1usize..6, 1..60), row in any::<u64>()) {
-        // Even tokens begin a word, odd ones go on.
+        // Even tokens begin a word, odd ones continue it.
         let masking = bert().whole_words((0..1000).map(|t| t % 2 == 1).collect());
         let tokens: Vec<i64> = words.iter().flat_map(|n| (0..*n).map(|i| if i == 0 { 10 } else { 11 })).collect();
         let (_, labels) = run(&masking, &tokens, row);

@@ -1,9 +1,9 @@
-//! Cache files of GPT samples, as Megatron names and writes them.
+//! Cache files of GPT samples, named and written as by Megatron.
 //!
-//! `<md5 of a description>` with `.dsc` (the description), `_doc_idx.npy` (i32), `_sample_idx.npy` (i64 or i32, two columns) and
-//! `_shuffle_idx.npy` (u32, or i64 when there are very many). Two descriptions are in use, with and without the number of
-//! epochs; files of either are read, and the one with epochs is written. Nothing that a file says is believed: lengths are
-//! those that the corpus must give, and every entry is checked.
+//! `<md5 of a description>` with `.dsc` (the description), `_doc_idx.npy` (i32), `_sample_idx.npy` (i64 or i32, two
+//! columns) and `_shuffle_idx.npy` (u32, or i64 when there are very many). Two descriptions are in use, with and
+//! without the number of epochs; files of either are read, and the one with epochs is written. Files are not trusted:
+//! lengths must match the corpus, and every entry is checked.
 
 use super::{Ask, Epochs, Samples};
 use crate::{element, npy, writer::replace};
@@ -12,7 +12,7 @@ use infeed_records::npy::Header;
 use md5::{Digest, Md5};
 use std::{io::Write, path::Path};
 
-/// What a set of cache files is about.
+/// Identifies a set of cache files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
     /// The prefix of the corpus, as the user wrote it.
@@ -24,7 +24,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// The text of `.dsc`.
+    /// Returns the text of `.dsc`.
     pub fn text(&self, ask: &Ask, epochs: Option<u64>) -> String {
         let epochs = epochs.map(|n| format!("Number of epochs {n}\n")).unwrap_or_default();
         format!(
@@ -40,14 +40,14 @@ impl Description {
     }
 }
 
-/// The beginning of the names of cache files.
+/// Returns the stem of the names of cache files.
 fn hash(text: &str) -> String {
     Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 const ENDINGS: [&str; 4] = [".dsc", "_doc_idx.npy", "_sample_idx.npy", "_shuffle_idx.npy"];
 
-/// Reads the samples from their cache files in `folder`; makes them and writes the files where there are none.
+/// Reads the samples from their cache files in `folder`, or builds them and writes the files if there are none.
 pub fn find_or_build(
     folder: &str,
     about: &Description,
@@ -79,7 +79,7 @@ fn write(folder: &str, text: &str, samples: &Samples) -> Result<()> {
     array(&path(2), Dtype::I64, &[samples.starts.len(), 2], starts)?;
     let shuffle = samples.shuffle.iter().map(|n| n.to_le_bytes());
     array(&path(3), Dtype::U32, &[samples.shuffle.len()], shuffle)?;
-    // Last: whoever looks for the files needs all four, so they are complete when this one is there.
+    // Written last: a reader needs all four files, so they are complete once this one exists.
     replace(&path(0), |out| out.write_all(text.as_bytes()))
 }
 
@@ -149,7 +149,7 @@ fn stale(path: &str, what: &str) -> Error {
     Error::Format { shard: path.to_owned(), offset: 0, what }
 }
 
-/// The numbers of an array of this shape. `take` refuses those that cannot be.
+/// Reads the numbers of an array of this shape. `take` rejects invalid ones.
 fn load<T>(path: &str, types: &[Dtype], shape: &[u64], take: impl Fn(u64) -> Option<T>) -> Result<Vec<T>> {
     let held = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
     let header = npy::header(&held, held.len() as u64, path)?;

@@ -1,11 +1,11 @@
-//! GPT samples as Megatron cuts them, index for index.
+//! Megatron's GPT samples, index for index.
 //!
-//! Documents are shuffled, once per epoch over all epochs together, and laid end to end. A sample is `length + 1` tokens of
-//! that; the next one begins on its last token. Samples are shuffled in turn. Where the last epoch is needed only in part
-//! (less than four fifths of it), its documents and samples are shuffled apart, at the end. All shuffles come from one
-//! `np.random.RandomState(seed)`, one after the other.
+//! Documents are repeated once per epoch, shuffled over all epochs together, and concatenated. A sample is `length +
+//! 1` tokens of the result; the next one begins on its last token. Samples are shuffled in turn. If less than four
+//! fifths of the last epoch is needed, its documents and samples are shuffled separately, at the end. All shuffles
+//! come from one `np.random.RandomState(seed)`, one after the other.
 //!
-//! What is called a document here is a sequence of the index.
+//! A document here is a sequence of the index.
 
 mod cache;
 mod split;
@@ -20,34 +20,34 @@ pub use cache::{Description, find_or_build};
 pub use split::split;
 pub use twister::RandomState;
 
-/// Which samples to make.
+/// Which samples to build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
-    /// The sequences that may be used.
+    /// The sequences to use.
     pub documents: Range<u64>,
-    /// Samples that are needed.
+    /// Number of samples needed.
     pub samples: u64,
-    /// Tokens of a sample, less one.
+    /// Tokens per sample, less one.
     pub length: u64,
     /// Seed of the shuffles.
     pub seed: u32,
 }
 
-/// How often the tokens are gone through, and what that gives.
+/// The number of epochs, and what they yield.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epochs {
-    /// Tokens of an epoch.
+    /// Tokens per epoch.
     pub tokens: u64,
-    /// Epochs that are begun.
+    /// Number of epochs, including a partial last one.
     pub epochs: u64,
-    /// Samples of all these epochs: at least as many as were asked for.
+    /// Samples of all these epochs: at least as many as requested.
     pub samples: u64,
-    /// Samples of all epochs but the last, where that one is shuffled apart.
+    /// Samples of all epochs but the last, if the last one is shuffled separately.
     pub before_last: Option<u64>,
 }
 
 impl Epochs {
-    /// Counts epochs for `samples` samples out of `tokens` tokens.
+    /// Computes the epochs needed for `samples` samples from `tokens` tokens.
     pub fn new(tokens: u64, samples: u64, length: u64) -> Result<Epochs> {
         if tokens == 0 {
             return Err(Error::argument("there is no token to make samples of"));
@@ -74,17 +74,17 @@ impl Epochs {
 /// The samples of a corpus: three arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Samples {
-    /// Documents in the order in which they are laid end to end.
+    /// Documents in concatenation order.
     pub documents: Vec<i32>,
-    /// For each sample the place in `documents` and the token in that document with which it begins; and where the last
-    /// one ends.
+    /// For each sample, the index in `documents` and the token in that document where it begins; followed by
+    /// the end of the last one.
     pub starts: Vec<[u32; 2]>,
-    /// The sample that stands at each place.
+    /// The sample at each place.
     pub shuffle: Vec<u32>,
 }
 
 impl Samples {
-    /// Makes the samples. `size` gives the tokens of a document.
+    /// Builds the samples. `size` returns the number of tokens of a document.
     pub fn build(ask: &Ask, size: impl Fn(u64) -> u64) -> Result<Samples> {
         let epochs = ask.epochs(&size)?;
         ask.check(&epochs)?;
@@ -100,22 +100,22 @@ impl Samples {
         Ok(Samples { documents, starts, shuffle })
     }
 
-    /// The starts anew, out of the documents: what making them costs, apart from the shuffles.
+    /// Recomputes the starts from the documents, to measure their cost without the shuffles.
     pub fn rebuilt_starts(&self, ask: &Ask, size: impl Fn(u64) -> u64) -> Result<Vec<[u32; 2]>> {
         starts(&self.documents, ask, &ask.epochs(&size)?, &size)
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.shuffle.len() as u64
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.shuffle.is_empty()
     }
 
-    /// Calls `piece` with document, first token and end (`None`: to the document's end) of each piece of a sample.
+    /// Calls `piece` with document, first token and end (`None`: to the end of the document) of each piece of a sample.
     #[inline]
     pub fn pieces(&self, place: u64, mut piece: impl FnMut(u64, u64, Option<u64>)) -> Option<()> {
         let sample = *self.shuffle.get(place as usize)? as usize;
@@ -124,7 +124,7 @@ impl Samples {
         for at in first..=last {
             let document = *self.documents.get(at as usize)? as u64;
             let begin = if at == first { u64::from(from) } else { 0 };
-            // The last token belongs to the next sample as well.
+            // The last token also belongs to the next sample.
             piece(document, begin, (at == last).then_some(u64::from(to) + 1));
         }
         Some(())
@@ -132,7 +132,7 @@ impl Samples {
 }
 
 impl Ask {
-    /// Counts tokens and epochs.
+    /// Counts tokens and computes the epochs.
     pub fn epochs(&self, size: impl Fn(u64) -> u64) -> Result<Epochs> {
         if self.documents.is_empty() {
             return Err(Error::argument("this part of the split has no document; give it a larger share"));
@@ -140,7 +140,7 @@ impl Ask {
         Epochs::new(self.documents.clone().map(size).sum(), self.samples, self.length)
     }
 
-    /// Refuses what the arrays cannot hold.
+    /// Rejects requests that the arrays cannot hold.
     fn check(&self, epochs: &Epochs) -> Result<()> {
         let documents = (self.documents.end - self.documents.start).checked_mul(epochs.epochs);
         let fits = self.documents.end <= i32::MAX as u64
@@ -171,20 +171,20 @@ fn documents(ask: &Ask, epochs: &Epochs, random: &mut RandomState) -> Vec<i32> {
     all
 }
 
-/// Documents whose sizes are asked for in one go.
+/// Number of documents whose sizes are fetched at once.
 const BLOCK: usize = 512;
 
-/// Where samples begin, in one walk over the documents.
+/// Finds the sample starts in one pass over the documents.
 fn starts(documents: &[i32], ask: &Ask, epochs: &Epochs, size: impl Fn(u64) -> u64) -> Result<Vec<[u32; 2]>> {
     let mut out = Vec::with_capacity(epochs.samples as usize + 1);
     out.push([0, 0]);
-    // Token of the whole, counted from 0, with which the next sample begins.
+    // The token, counted from 0 over everything, where the next sample begins.
     let mut next = ask.length;
     let wanted = epochs.samples as usize + 1;
     let (mut begin, mut place) = (0, 0);
     let mut sizes = [0; BLOCK];
     for block in documents.chunks(BLOCK) {
-        // Sizes lie all over the index. Asked for in a loop that does nothing else, many come at the same time.
+        // Sizes are scattered over the index. Fetching them in a separate loop lets the cache misses overlap.
         for (to, document) in sizes.iter_mut().zip(block) {
             *to = size(*document as u64);
         }

@@ -1,21 +1,21 @@
-//! Shares of a corpus: `969, 30, 1`.
+//! Splits a corpus by shares: `969, 30, 1`.
 
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
-/// The documents of train, valid and test.
+/// Returns the documents of train, valid and test.
 ///
-/// As Megatron does it: shares are divided by their sum, each end is rounded (halves to even), and what rounding left over
-/// or took too much is taken from all ends.
+/// As in Megatron: shares are divided by their sum, each end is rounded (halves to even), and the total rounding
+/// error is subtracted from all ends.
 pub fn split(shares: &str, documents: u64) -> Result<[Range<u64>; 3]> {
     let wrong =
         |why: &str| Error::argument(format!("split=\"{shares}\" {why}; give shares such as \"969, 30, 1\""));
     let by = if shares.contains(',') { ',' } else { '/' };
     let mut parts = Vec::new();
     for part in shares.split(by) {
-        let share: f64 = part.trim().parse().map_err(|_| wrong("is no list of numbers"))?;
+        let share: f64 = part.trim().parse().map_err(|_| wrong("is not a list of numbers"))?;
         if !(share.is_finite() && share >= 0.0) {
-            return Err(wrong("has a share that is negative or no number"));
+            return Err(wrong("has a share that is negative or not a number"));
         }
         parts.push(share);
     }
@@ -32,7 +32,7 @@ pub fn split(shares: &str, documents: u64) -> Result<[Range<u64>; 3]> {
     for end in &mut ends[1..] {
         *end -= over;
     }
-    // With next to no documents the correction can put an end before the beginning: such a part is empty.
+    // With very few documents the correction can put an end before the start: such a part is empty.
     let part = |i: usize| {
         let (from, to) = (ends[i].max(0) as u64, ends[i + 1].max(0) as u64);
         from..to.max(from)
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(split("969, 30, 1", 1000).unwrap(), [0..969, 969..999, 999..1000]);
         assert_eq!(split("969, 30, 1", 10).unwrap(), [0..10, 10..10, 10..10]);
         assert_eq!(split("98,2,0", 77).unwrap(), [0..75, 75..77, 77..77]);
-        // 0.5 * 5 = 2.5 rounds to 2 twice: one document is left over, and all ends move.
+        // 0.5 * 5 = 2.5 rounds to 2 twice: one document remains, and all ends move.
         assert_eq!(split("1,1", 5).unwrap(), [0..3, 3..5, 5..5]);
         assert_eq!(split("1/1/2", 8).unwrap(), [0..2, 2..4, 4..8]);
         assert_eq!(split("100", 8).unwrap(), [0..8, 8..8, 8..8]);

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The definition, step by step: lay documents end to end and cut.
+/// The definition, implemented literally: concatenate documents and cut.
 fn plain(sizes: &[u64], ask: &Ask) -> (Vec<i32>, Vec<[u32; 2]>, Vec<u32>) {
     let tokens: u64 = ask.documents.clone().map(|d| sizes[d as usize]).sum();
     let mut epochs = 1;
@@ -58,7 +58,7 @@ proptest! {
 
 #[test]
 fn the_last_epoch_is_apart_below_four_fifths() {
-    // 100 tokens and samples of 10: nine in the first epoch, nine or ten more for each further one.
+    // 101 tokens and samples of 10: ten in each epoch.
     assert_eq!(Epochs::new(101, 10, 10).unwrap().epochs, 1);
     let apart = |samples| Epochs::new(101, samples, 10).unwrap().before_last;
     assert_eq!(
@@ -112,7 +112,7 @@ fn caches_are_written_read_and_checked() {
     let paths = names();
     assert_eq!(paths.len(), 4, "{paths:?}");
     assert_eq!(find().unwrap(), made);
-    // Change one byte, or a length: the cache is refused, and says which file it is.
+    // With a changed byte or length, the cache is rejected with the name of the file.
     for (path, at, what) in [
         (&paths[1], 128, "entry 0"),
         (&paths[2], 128, "sample"),
@@ -129,7 +129,7 @@ fn caches_are_written_read_and_checked() {
         assert!(find().is_err());
         std::fs::write(path, &whole).unwrap();
     }
-    // Without one of the files all are made anew.
+    // If one of the files is missing, all are written again.
     std::fs::remove_file(&paths[0]).unwrap();
     assert_eq!(find().unwrap(), made);
     assert_eq!(names(), paths);

@@ -1,9 +1,9 @@
-//! NumPy's `RandomState`: the Mersenne Twister MT19937, and the shuffle that goes with it.
+//! NumPy's `RandomState`: the Mersenne Twister MT19937 and its shuffle.
 
 const N: usize = 624;
 const M: usize = 397;
 
-/// `np.random.RandomState(seed)`, as far as shuffling needs it.
+/// `np.random.RandomState(seed)`, limited to what shuffling needs.
 #[derive(Debug, Clone)]
 pub struct RandomState {
     state: [u32; N],
@@ -11,7 +11,7 @@ pub struct RandomState {
 }
 
 impl RandomState {
-    /// The generator that NumPy makes of a seed.
+    /// Creates the generator for a seed, as NumPy does.
     pub fn new(seed: u32) -> Self {
         let mut state = [0; N];
         let mut next = seed;
@@ -38,7 +38,7 @@ impl RandomState {
         self.at = 0;
     }
 
-    /// The next 32 bits.
+    /// Returns the next 32 bits.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.at >= N {
@@ -52,7 +52,7 @@ impl RandomState {
         y ^ (y >> 18)
     }
 
-    /// A number from 0 to `most`: bits are drawn until they make one that is not larger.
+    /// Returns a number from 0 to `most`, by rejection sampling.
     #[inline]
     pub fn interval(&mut self, most: u64) -> u64 {
         if most == 0 {
@@ -71,7 +71,7 @@ impl RandomState {
         }
     }
 
-    /// `RandomState.shuffle` of an array with one dimension.
+    /// `RandomState.shuffle` for a one-dimensional array.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             let j = self.interval(i as u64) as usize;
@@ -84,7 +84,7 @@ impl RandomState {
 mod tests {
     use super::*;
 
-    /// By NumPy 2.4: `np.random.RandomState(seed)`, `x = np.arange(n)`, `shuffle(x)`, first and last five, and
+    /// From NumPy 2.4: `np.random.RandomState(seed)`, `x = np.arange(n)`, `shuffle(x)`, first and last five, and
     /// `int((x * np.arange(1, n + 1) % 1000003).sum())`.
     #[test]
     fn shuffles_are_those_of_numpy() {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_twister() {
-        // The first numbers of MT19937 for seed 5489, and its ten thousandth, as everybody has them.
+        // The first numbers of MT19937 for seed 5489, and its ten thousandth: the reference values.
         let mut state = RandomState::new(5489);
         assert_eq!([state.next_u32(), state.next_u32()], [3_499_211_612, 581_869_302]);
         let last = (0..9998).fold(0, |_, _| state.next_u32());

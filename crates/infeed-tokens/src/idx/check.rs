@@ -1,4 +1,4 @@
-//! Checks of a whole index, in one pass over each array.
+//! Validates a whole index, in one pass over each array.
 
 use super::{Drift, damaged, header::Header, header::long, layout::SequenceLayout};
 use infeed_core::{Error, Result, Sums};
@@ -8,7 +8,7 @@ use infeed_core::{Error, Result, Sums};
 pub struct Surplus {
     /// How many.
     pub bytes: u64,
-    /// Whether they are exactly one element for each document that is not empty.
+    /// Whether they are exactly one element for each non-empty document.
     pub one_per_document: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn check(
     }
     let found = sequences(bytes, header, name, bin_len)?;
     let size = header.dtype.size() as u64;
-    // Not more than the bin, or the last sequence would not have been in it; gaps only make it less.
+    // Never more than the bin unless sequences overlap, because each is within the bin; gaps only make it less.
     let counted = found.tokens.saturating_mul(size);
     if counted == bin_len || found.tokens == 0 && bin_len == 0 {
         let layout = if found.straight { SequenceLayout::Straight } else { table(bytes, header, &[]) };
@@ -39,7 +39,7 @@ pub(super) fn check(
     }
     let bin = bin_name(name);
     if counted > bin_len {
-        // Only sequences that overlap can do that.
+        // This happens only if sequences overlap.
         let what =
             format!("its sequences have {counted} bytes together, but `{bin}` has {bin_len}: they overlap");
         return Err(damaged(name, header.pointers_at, what));
@@ -88,7 +88,7 @@ fn bin_name(name: &str) -> String {
     format!("{}.bin", name.strip_suffix(".idx").unwrap_or(name))
 }
 
-/// Checks the array of documents; gives how many of them are not empty.
+/// Checks the array of documents and returns the number of non-empty ones.
 fn documents(bytes: &[u8], header: &Header, name: &str) -> Result<u64> {
     let wrong = |i: usize, what: String| damaged(name, header.documents_at + 8 * i, what);
     let first = header.document(bytes, 0);
@@ -140,7 +140,7 @@ fn sequences(bytes: &[u8], header: &Header, name: &str, bin_len: u64) -> Result<
     let (mut tokens, mut straight) = (0u64, true);
     for i in 0..header.sequences {
         let (size, pointer) = (header.size(bytes, i), header.pointer(bytes, i));
-        // A sequence of 2^31 tokens or more cannot be written down by either kind of index.
+        // Neither kind of index can represent a sequence of 2^31 tokens or more.
         let Some(size) = u64::try_from(size).ok().filter(|size| *size <= i32::MAX as u64) else {
             return Err(damaged(name, header.size_at(i), format!("sequence {i} has a length of {size}")));
         };
@@ -169,7 +169,7 @@ fn pointer_error(header: &Header, name: &str, i: usize, size: u64, pointer: i64,
     let (at, bin) = (header.pointers_at + 8 * i, bin_name(name));
     let element = header.dtype.size();
     let what = if (0..=bin_len as i64).contains(&pointer) && pointer % element as i64 != 0 {
-        format!("sequence {i} begins at byte {pointer}, which is no multiple of {element}")
+        format!("sequence {i} begins at byte {pointer}, which is not a multiple of {element}")
     } else {
         format!(
             "sequence {i} has {size} tokens at byte {pointer}, but `{bin}` has only {bin_len} bytes: the index is longer \
@@ -179,7 +179,7 @@ fn pointer_error(header: &Header, name: &str, i: usize, size: u64, pointer: i64,
     damaged(name, at, what)
 }
 
-/// Sizes and starts of all sequences. `more` says which get a token more.
+/// Builds a table of sizes and starts. `more` says which sequences have an extra token.
 fn table(bytes: &[u8], header: &Header, more: &[bool]) -> SequenceLayout {
     let size = |i| header.size(bytes, i) as u32 + u32::from(more.get(i).copied().unwrap_or(false));
     SequenceLayout::Table {
@@ -199,7 +199,7 @@ fn repaired(bytes: &[u8], header: &Header, name: &str) -> Result<SequenceLayout>
     let mut last = 0;
     for end in ends {
         if end > last {
-            // Checked: no entry is beyond the sequences.
+            // Already checked: no entry is beyond the sequences.
             let place = more.get_mut(end as usize - 1);
             *place.ok_or_else(|| {
                 damaged(name, header.documents_at, "a document ends beyond the sequences")

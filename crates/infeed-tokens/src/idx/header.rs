@@ -1,4 +1,4 @@
-//! The head of an index: what it is and where its arrays lie.
+//! The header of an index: its kind and the offsets of its arrays.
 
 use super::{damaged, dtype_of};
 use infeed_core::{Dtype, Result};
@@ -6,22 +6,22 @@ use infeed_core::{Dtype, Result};
 pub(crate) const MMID: &[u8; 9] = b"MMIDIDX\0\0";
 pub(crate) const LEGACY: &[u8; 8] = b"TNTIDX\0\0";
 
-/// Kind, counts and places of the arrays.
+/// Kind, counts and array offsets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) legacy: bool,
     pub(super) dtype: Dtype,
     pub(super) sequences: usize,
-    /// Entries of the array of documents, one more than there are documents.
+    /// Number of entries in the array of documents, one more than there are documents.
     pub(super) documents: usize,
     pub(super) sizes_at: usize,
     pub(super) pointers_at: usize,
     pub(super) documents_at: usize,
-    /// Where the dimensions of a legacy index lie.
+    /// Offset of the dimensions of a legacy index.
     pub(super) dims_at: usize,
 }
 
-/// Cuts numbers off the front of a header.
+/// Reads numbers from a header.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -53,14 +53,14 @@ impl Cursor<'_> {
 }
 
 impl Header {
-    /// Reads the head and checks that the arrays it speaks of are there.
+    /// Parses the header and checks that the arrays it declares are present.
     pub(super) fn parse(bytes: &[u8], name: &str) -> Result<Header> {
         let header = if bytes.starts_with(MMID) {
             Header::mmid(Cursor { bytes, at: MMID.len(), name })
         } else if bytes.starts_with(LEGACY) {
             Header::legacy(Cursor { bytes, at: LEGACY.len(), name })
         } else {
-            Err(damaged(name, 0, "it does not begin as an index does (MMIDIDX or TNTIDX)"))
+            Err(damaged(name, 0, "it does not begin like an index (MMIDIDX or TNTIDX)"))
         }?;
         if header.documents == 0 {
             return Err(damaged(
@@ -84,7 +84,7 @@ impl Header {
             start.checked_add(arrays)
         })();
         let len = cursor.bytes.len() as u64;
-        // One byte per sequence may follow: the modes of a multimodal corpus.
+        // May be followed by one byte per sequence: the modes of a multimodal corpus.
         let fits = end.is_some_and(|end| end == len || end.checked_add(sequences) == Some(len));
         if !fits {
             return Err(wrong_length(cursor.name, len, end, sequences, documents));
@@ -142,7 +142,7 @@ impl Header {
         Ok(Header { legacy: true, dtype, sequences, documents, sizes_at, pointers_at, documents_at, dims_at })
     }
 
-    /// An entry of the sizes, as it is.
+    /// Returns an entry of the sizes, unchecked.
     #[inline]
     pub(super) fn size(&self, bytes: &[u8], i: usize) -> i64 {
         if self.legacy {
@@ -152,19 +152,19 @@ impl Header {
         }
     }
 
-    /// Where the entry of a size lies.
+    /// Returns the offset of a size entry.
     pub(super) fn size_at(&self, i: usize) -> usize {
         self.sizes_at + if self.legacy { 8 } else { 4 } * i
     }
 
-    /// An entry of the pointers, in bytes. Checked when the index is opened.
+    /// Returns an entry of the pointers, in bytes. Checked when the index is opened.
     #[inline]
     pub(super) fn pointer(&self, bytes: &[u8], i: usize) -> i64 {
         let entry = long(bytes, self.pointers_at + 8 * i);
         if self.legacy { entry.saturating_mul(self.dtype.size() as i64) } else { entry }
     }
 
-    /// An entry of the documents.
+    /// Returns an entry of the documents.
     #[inline]
     pub(super) fn document(&self, bytes: &[u8], i: usize) -> i64 {
         long(bytes, self.documents_at + 8 * i)
@@ -180,7 +180,7 @@ fn wrong_length(
 ) -> infeed_core::Error {
     let needs = end.map_or("more than any file has".to_owned(), |end| format!("{end} bytes"));
     let what = format!(
-        "it speaks of {sequences} sequences and {documents} entries of documents, which takes {needs}, and the file has \
+        "it declares {sequences} sequences and {documents} document entries, which takes {needs}, and the file has \
          {len}: it was cut short, or is still being written"
     );
     damaged(name, len as usize, what)

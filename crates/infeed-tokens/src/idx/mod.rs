@@ -1,4 +1,4 @@
-//! Index files: where sequences and documents lie in a `.bin`.
+//! Index files: the locations of sequences and documents in a `.bin`.
 //!
 //! ```text
 //! MMIDIDX   9 bytes `MMIDIDX\0\0`, u64 version 1, u8 type, u64 N, u64 D, i32 sizes[N], i64 pointers[N] (bytes), i64 docs[D]
@@ -6,9 +6,9 @@
 //!           i64 dims[N + 1], i64 offsets[N + 1] (elements), i64 sizes[S], i64 docs[D]
 //! ```
 //!
-//! All numbers are little-endian, and arrays lie where the header ends, aligned to nothing. They stay where they are, in
-//! the mapped file, and are read element by element: an index of a billion sequences costs no memory of its own. One
-//! with N more bytes at its end (modes of a multimodal corpus, one byte per sequence) is read without them.
+//! All numbers are little-endian. Arrays follow the header without alignment. They stay in the mapped file and are
+//! read element by element, so an index of a billion sequences costs no memory of its own. N extra bytes at the end
+//! (the modes of a multimodal corpus, one byte per sequence) are ignored.
 
 mod check;
 mod header;
@@ -32,18 +32,18 @@ pub(crate) use header::{LEGACY, MMID};
 pub(crate) use write::write_mmid;
 pub use write::{Arrays, legacy_bytes, mmid_bytes};
 
-/// What to do when an index and its `.bin` do not cover each other.
+/// What to do if an index and its `.bin` do not match.
 ///
-/// Some tools write the end-of-document token of each document to the `.bin` and do not count it in the index: every
-/// document then begins one token later than the index says, counted from the document before it.
+/// Some tools write the end-of-document token of each document to the `.bin` but do not count it in the index: each
+/// of these tokens shifts all later documents by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drift {
-    /// Refuse the file.
+    /// Reject the file.
     #[default]
     Error,
     /// Count the uncounted token of each document as its last.
     Repair,
-    /// Read what the index says.
+    /// Follow the index.
     Ignore,
 }
 
@@ -53,7 +53,7 @@ pub struct Index {
     held: Bytes,
     header: Header,
     layout: SequenceLayout,
-    /// Tokens of all sequences.
+    /// Number of tokens in all sequences.
     tokens: u64,
     surplus: Option<Surplus>,
 }
@@ -75,47 +75,47 @@ impl Index {
         Ok(Index { held, header, layout: checked.layout, tokens: checked.tokens, surplus: checked.surplus })
     }
 
-    /// Element type of the `.bin`.
+    /// Returns the element type of the `.bin`.
     pub fn dtype(&self) -> Dtype {
         self.header.dtype
     }
 
-    /// Whether it is a `TNTIDX` file.
+    /// Returns whether it is a `TNTIDX` file.
     pub fn is_legacy(&self) -> bool {
         self.header.legacy
     }
 
-    /// Bytes of the index file.
+    /// Returns the size of the index file in bytes.
     pub fn bytes(&self) -> u64 {
         self.held.len() as u64
     }
 
-    /// How many sequences there are.
+    /// Returns the number of sequences.
     pub fn sequences(&self) -> u64 {
         self.header.sequences as u64
     }
 
-    /// How many documents there are; each is some sequences.
+    /// Returns the number of documents; each consists of sequences.
     pub fn documents(&self) -> u64 {
         self.header.documents as u64 - 1
     }
 
-    /// Tokens of all sequences.
+    /// Returns the number of tokens in all sequences.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// What the `.bin` has beyond the index, if anything.
+    /// Returns what the `.bin` has beyond the index, if anything.
     pub fn surplus(&self) -> Option<&Surplus> {
         self.surplus.as_ref()
     }
 
-    /// Whether uncounted tokens were counted in ([`Drift::Repair`]).
+    /// Returns whether uncounted tokens were included ([`Drift::Repair`]).
     pub fn is_repaired(&self) -> bool {
         matches!(self.layout, SequenceLayout::OneMoreEach | SequenceLayout::Table { repaired: true, .. })
     }
 
-    /// Tokens of a sequence.
+    /// Returns the number of tokens in a sequence.
     #[inline]
     pub fn size(&self, sequence: u64) -> u64 {
         let i = sequence as usize;
@@ -126,7 +126,7 @@ impl Index {
         }
     }
 
-    /// Where a sequence begins in the `.bin`, in bytes.
+    /// Returns the offset of a sequence in the `.bin`, in bytes.
     #[inline]
     pub fn byte(&self, sequence: u64) -> u64 {
         match &self.layout {
@@ -137,7 +137,7 @@ impl Index {
         }
     }
 
-    /// The place of a sequence's first token when all sequences are laid end to end.
+    /// Returns the index of a sequence's first token in the concatenation of all sequences.
     #[inline]
     pub fn first_token(&self, sequence: u64) -> u64 {
         if sequence >= self.sequences() {
@@ -152,12 +152,12 @@ impl Index {
         }
     }
 
-    /// Whether sequences lie in the `.bin` as they are numbered, without gaps, from its first byte on.
+    /// Returns whether sequences are stored in the `.bin` in order, without gaps, from its first byte on.
     pub fn is_straight(&self) -> bool {
         !matches!(self.layout, SequenceLayout::Table { repaired: false, .. })
     }
 
-    /// The sequence that holds a token of all sequences laid end to end.
+    /// Returns the sequence that contains a token of the concatenation of all sequences.
     pub fn sequence_of(&self, token: u64) -> u64 {
         let mut range = 0..self.sequences();
         while range.start < range.end {
@@ -167,18 +167,18 @@ impl Index {
         range.start.saturating_sub(1)
     }
 
-    /// The sequences of a document.
+    /// Returns the sequences of a document.
     pub fn document(&self, document: u64) -> Range<u64> {
         let at = |place: u64| self.header.document(&self.held, place as usize) as u64;
         at(document)..at(document + 1)
     }
 
-    /// The place of a document's first token when all are laid end to end; after the last document, that of the end.
+    /// Returns the index of a document's first token in the concatenation; after the last document, the end.
     pub fn document_start(&self, document: u64) -> u64 {
         self.first_token(self.header.document(&self.held, document as usize) as u64)
     }
 
-    /// The first document that begins after this token.
+    /// Returns the first document that begins after this token.
     pub fn document_after(&self, token: u64) -> u64 {
         let mut range = 0..self.documents();
         while range.start < range.end {
@@ -188,14 +188,14 @@ impl Index {
         range.start
     }
 
-    /// Sizes of all sequences.
+    /// Returns the sizes of all sequences.
     pub fn sizes(&self) -> Vec<u32> {
-        // Checked when the index was opened: no size is above i32.
+        // Checked when the index was opened: no size exceeds i32.
         (0..self.sequences()).map(|i| self.size(i) as u32).collect()
     }
 }
 
-/// An error about a byte of an index.
+/// Returns an error about an offset in an index.
 fn damaged(name: &str, offset: usize, what: impl Into<String>) -> Error {
     Error::Format { shard: name.to_owned(), offset: offset as u64, what: what.into() }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// An index written number by number, as the description has it.
+/// Writes an index number by number, following the format description.
 fn golden() -> Vec<u8> {
     let mut out = b"MMIDIDX\0\0".to_vec();
     out.extend(1u64.to_le_bytes());
@@ -32,7 +32,7 @@ fn golden_bytes_are_read_and_written() {
     assert_eq!(index.sizes(), [3, 0, 2]);
     let arrays = Arrays { dtype: Dtype::U16, sizes: &[3, 0, 2], documents: Some(&[0, 2, 3]) };
     assert_eq!(mmid_bytes(arrays).unwrap(), golden());
-    // The modes of a multimodal corpus follow.
+    // Followed by the modes of a multimodal corpus.
     let modes = [golden(), vec![0, 1, 2]].concat();
     assert_eq!(open(modes, 10, Drift::Error).unwrap().tokens(), 5);
     assert!(mmid_bytes(Arrays { dtype: Dtype::U32, sizes: &[], documents: None }).is_err());
@@ -92,7 +92,7 @@ fn damage_is_named_by_entry() {
         out
     };
     let error = |bytes| fails(bytes, 10, Drift::Ignore);
-    assert!(error(b"PK\x03\x04".to_vec()).contains("does not begin as an index does"));
+    assert!(error(b"PK\x03\x04".to_vec()).contains("does not begin like an index"));
     assert!(error(golden()[..12].to_vec()).contains("ends before its version"));
     assert!(error(golden()[..60].to_vec()).contains("cut short"));
     assert!(error(with(9, &[2])).contains("version 2"));
@@ -100,7 +100,7 @@ fn damage_is_named_by_entry() {
     assert!(error(with(18, &[0xff; 8])).contains("more than any file has"));
     assert!(error(with(18, &[4])).contains("takes"));
     assert!(error(with(34, &(-1i32).to_le_bytes())).contains("sequence 0 has a length of -1"));
-    assert!(error(with(62, &7i64.to_le_bytes())).contains("no multiple of 2"));
+    assert!(error(with(62, &7i64.to_le_bytes())).contains("not a multiple of 2"));
     assert!(error(with(62, &(-2i64).to_le_bytes())).contains("at byte -2"));
     assert!(error(with(70, &1i64.to_le_bytes())).contains("not 0"));
     assert!(error(with(78, &4i64.to_le_bytes())).contains("before the one before it"));
@@ -109,7 +109,7 @@ fn damage_is_named_by_entry() {
     let named = short.contains("sequence 2 has 2 tokens at byte 6")
         && short.contains("`data/x.bin` has only 8 bytes");
     assert!(named && short.contains("damaged at byte 62"), "{short}");
-    // Two sequences on top of each other: more tokens than bytes.
+    // Overlapping sequences: more tokens than bytes.
     assert!(fails(with(62, &0i64.to_le_bytes()), 8, Drift::Ignore).contains("overlap"));
     let none = [&golden()[..26], &[0; 8], &golden()[34..70]].concat();
     assert!(error(none).contains("not even a 0"));
@@ -129,7 +129,7 @@ fn drift_is_told_and_repaired() {
     let error = fails(golden(), 16, Drift::Error);
     assert!(error.contains("6 bytes more") && error.contains("drift=\"ignore\""), "{error}");
     assert!(fails(golden(), 16, Drift::Repair).contains("cannot be repaired"));
-    // Each sequence a document: nothing is written down.
+    // Each sequence is a document: no table is needed.
     let each = mmid_bytes(Arrays { dtype: Dtype::U8, sizes: &[2, 0, 1], documents: None }).unwrap();
     let index = open(each, 6, Drift::Repair).unwrap();
     assert_eq!((0..3).map(|i| (index.size(i), index.byte(i))).collect::<Vec<_>>(), [(3, 0), (1, 3), (2, 4)]);

@@ -5,22 +5,22 @@ use crate::element;
 use infeed_core::{Dtype, Error, Result};
 use std::io::Write;
 
-/// What an index is made of.
+/// The contents of an index.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrays<'a> {
     /// Element type of the `.bin`.
     pub dtype: Dtype,
     /// Tokens of each sequence.
     pub sizes: &'a [u32],
-    /// Where each document begins, as a number of a sequence, and the number of sequences at the end. `None`: each
-    /// sequence is a document.
+    /// The number of the sequence where each document begins, followed by the number of sequences. `None`:
+    /// each sequence is a document.
     pub documents: Option<&'a [u64]>,
 }
 
 impl Arrays<'_> {
     fn code(&self) -> Result<u8> {
         element::code_of(self.dtype)
-            .ok_or_else(|| Error::argument(format!("an index has no number for elements of {}", self.dtype)))
+            .ok_or_else(|| Error::argument(format!("an index has no code for elements of {}", self.dtype)))
     }
 
     fn documents(&self) -> Vec<u64> {
@@ -28,7 +28,7 @@ impl Arrays<'_> {
     }
 }
 
-/// A `MMIDIDX` file in memory.
+/// Builds a `MMIDIDX` file in memory.
 pub fn mmid_bytes(arrays: Arrays<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let sizes = arrays.sizes.iter().map(|size| Ok(*size));
@@ -36,7 +36,7 @@ pub fn mmid_bytes(arrays: Arrays<'_>) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Writes a `MMIDIDX` file whose sizes are gone through twice, so that they need not be in memory.
+/// Writes a `MMIDIDX` file, iterating twice over the sizes so that they need not be in memory.
 pub(crate) fn write_mmid<I: Iterator<Item = std::io::Result<u32>>>(
     out: &mut impl Write,
     dtype: Dtype,
@@ -68,7 +68,7 @@ pub(crate) fn write_mmid<I: Iterator<Item = std::io::Result<u32>>>(
     all().map_err(|e| Error::io("write", "the index", e))
 }
 
-/// A `TNTIDX` file in memory.
+/// Builds a `TNTIDX` file in memory.
 pub fn legacy_bytes(arrays: Arrays<'_>) -> Result<Vec<u8>> {
     let code = arrays.code()?;
     let n = arrays.sizes.len() as u64;

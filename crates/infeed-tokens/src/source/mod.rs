@@ -11,29 +11,29 @@ use bytes::Bytes;
 use infeed_core::{Dtype, Error, Record, Result, Source, Spec, Tensor, Value};
 use std::{ops::Range, sync::Arc};
 
-/// Windows or GPT samples over token files laid end to end.
+/// Windows or GPT samples over concatenated token files.
 #[derive(Debug)]
 pub struct TokenSource {
     files: Vec<TokenFile>,
     /// The tokens of each file that belong to the part of the split.
     parts: Vec<Range<u64>>,
-    /// Where each file's tokens begin when all parts are laid end to end, and where the last one's end.
+    /// Where each file's tokens begin in the concatenation of all parts, followed by the end.
     begins: Vec<u64>,
     options: Options,
     rows: RowKind,
-    /// Tokens of a row, and how many are read for it.
+    /// Tokens per row, and how many are read for it.
     len: usize,
     need: usize,
-    /// The largest number of each file that is a token, as bits; `None` where all are.
+    /// The largest value that is a valid token in each file, as bits; `None` if all are valid.
     limits: Vec<Option<u64>>,
-    /// Whether every file is in memory, or mapped.
+    /// Whether every file is mapped.
     held: bool,
     spec: Spec,
     shard_rows: Vec<u64>,
     total: u64,
 }
 
-/// Which tokens are a row.
+/// Which tokens form a row.
 #[derive(Debug)]
 enum RowKind {
     Windows { stride: u64 },
@@ -41,12 +41,12 @@ enum RowKind {
 }
 
 impl TokenSource {
-    /// The files, in order.
+    /// Returns the files, in order.
     pub fn files(&self) -> &[TokenFile] {
         &self.files
     }
 
-    /// The GPT samples, where rows are such.
+    /// Returns the GPT samples, if the rows are GPT samples.
     pub fn samples(&self) -> Option<&Samples> {
         match &self.rows {
             RowKind::Gpt(samples) => Some(samples),
@@ -54,7 +54,7 @@ impl TokenSource {
         }
     }
 
-    /// Bytes that a field has in every row.
+    /// Returns the size in bytes of a field in every row.
     fn row_bytes(&self, field: Field) -> usize {
         match field {
             Field::Tokens | Field::Labels => self.len * self.options.dtype.size(),
@@ -83,7 +83,7 @@ impl TokenSource {
     }
 }
 
-/// Places are as wide as tokens where these have eight bytes, and have four otherwise.
+/// Positions have eight bytes if tokens have, and four otherwise.
 fn position_type(dtype: Dtype) -> Dtype {
     if dtype.size() == 8 { Dtype::I64 } else { Dtype::I32 }
 }
@@ -145,7 +145,7 @@ impl Source for TokenSource {
             self.runs(*first, &mut scratch.next)?;
             for (k, row) in rows.iter().enumerate() {
                 std::mem::swap(&mut scratch.runs, &mut scratch.next);
-                // The next row lies somewhere else altogether: its bytes are on their way while this one is written.
+                // The next row is elsewhere in memory: prefetch its bytes while this one is written.
                 if let Some(next) = rows.get(k + 1) {
                     self.runs(*next, &mut scratch.next)?;
                     self.prefetch(&scratch.next);

@@ -1,4 +1,4 @@
-//! Opens the files of a corpus and settles its rows.
+//! Opens the files of a corpus and determines its rows.
 
 use super::{RowKind, TokenSource, position_type};
 use crate::{
@@ -10,8 +10,8 @@ use infeed_core::{Dim, Dtype, Error, FieldSpec, Result, Spec, Store, parallel};
 use std::{ops::Range, sync::Arc};
 
 impl TokenSource {
-    /// Opens corpora by prefix or file, on at most so many threads. [`ENTRY`](crate::ENTRY) takes folders and patterns as
-    /// well.
+    /// Opens corpora by prefix or file, on at most `threads` threads. [`ENTRY`](crate::ENTRY) also
+    /// takes folders and patterns.
     pub fn open(
         store: &Arc<dyn Store>,
         names: &[String],
@@ -63,7 +63,7 @@ impl TokenSource {
     }
 }
 
-/// The sequences of a file that belong to the part; without an index, the whole file as sequence 0.
+/// Returns the sequences of a file that belong to the part; without an index, the whole file as sequence 0.
 fn part(file: &TokenFile, options: &Options) -> Result<Range<u64>> {
     let sequences = file.index().map_or(1, |index| index.sequences());
     match &options.split {
@@ -76,7 +76,7 @@ fn part(file: &TokenFile, options: &Options) -> Result<Range<u64>> {
     }
 }
 
-/// The tokens of these sequences.
+/// Returns the tokens of these sequences.
 fn tokens(file: &TokenFile, sequences: &Range<u64>) -> Range<u64> {
     match file.index() {
         Some(index) => index.first_token(sequences.start)..index.first_token(sequences.end),
@@ -84,7 +84,8 @@ fn tokens(file: &TokenFile, sequences: &Range<u64>) -> Range<u64> {
     }
 }
 
-/// The largest bits that are a token of this file, where not all are. Refuses types that tokens might not fit into.
+/// Returns the largest bits that are a valid token of this file, if not all are. Rejects dtypes
+/// that tokens might not fit.
 fn limit(file: &TokenFile, options: &Options) -> Result<Option<u64>> {
     let (least, most) = element::range(file.dtype());
     let top = options.vocab.map_or(most, |vocab| most.min(i128::from(vocab) - 1));
@@ -102,7 +103,7 @@ fn limit(file: &TokenFile, options: &Options) -> Result<Option<u64>> {
     Ok((checked && (top < most || least < 0)).then_some(top as u64))
 }
 
-/// Rows that begin in each file.
+/// Returns the number of rows that begin in each file.
 fn windows(begins: &[u64], stride: u64, need: u64) -> Vec<u64> {
     let tokens = begins.last().copied().unwrap_or(0);
     let rows = if tokens < need { 0 } else { (tokens - need) / stride + 1 };

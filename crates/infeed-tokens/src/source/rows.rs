@@ -1,4 +1,4 @@
-//! From the number of a row to the tokens it is made of.
+//! Maps row numbers to tokens.
 
 use super::{RowKind, TokenSource, write::Scratch};
 use crate::file::Run;
@@ -7,7 +7,7 @@ use infeed_core::{Error, Result};
 use std::{collections::BTreeMap, ops::Range};
 
 impl TokenSource {
-    /// Where the tokens of a row lie.
+    /// Locates the tokens of a row.
     #[inline]
     pub(super) fn runs(&self, row: u64, out: &mut Vec<Run>) -> Result<()> {
         out.clear();
@@ -40,15 +40,15 @@ impl TokenSource {
         }
     }
 
-    /// Reads the bytes of all rows that lie in files that are not held: one call per file, so that a store far away can
-    /// fetch them side by side.
+    /// Reads the bytes of all rows in files that are not mapped: one call per file, so that a remote store
+    /// can fetch them in parallel.
     pub(super) fn read_ahead(&self, rows: &[u64], scratch: &mut Scratch) -> Result<()> {
         scratch.ahead.clear();
         scratch.used = 0;
         if self.held {
             return Ok(());
         }
-        // By file: the places among `ahead`, and what belongs there.
+        // By file: the indices in `ahead`, and the ranges to read there.
         let mut wanted: BTreeMap<u32, (Vec<usize>, Vec<Range<u64>>)> = BTreeMap::new();
         let mut count = 0;
         for row in rows {
@@ -71,7 +71,7 @@ impl TokenSource {
         Ok(())
     }
 
-    /// Calls `each` with every file that some of these tokens are in, and the tokens as that file counts them.
+    /// Calls `each` with every file that contains some of these tokens, and their range within that file.
     fn overlaps(&self, range: Range<u64>, mut each: impl FnMut(usize, Range<u64>)) {
         // Files without tokens begin where others do.
         let mut file = self.begins.partition_point(|begin| *begin <= range.start).saturating_sub(1);
@@ -87,7 +87,7 @@ impl TokenSource {
         }
     }
 
-    /// The file and the token in it with which a row begins.
+    /// Returns the file and the token in it where a row begins.
     pub(super) fn place(&self, row: u64) -> (usize, u64) {
         let mut found = (0, 0);
         match &self.rows {
@@ -108,7 +108,7 @@ impl TokenSource {
         found
     }
 
-    /// Where documents begin in a row, as the index says.
+    /// Finds where documents begin in a row, according to the index.
     pub(super) fn starts(&self, row: u64, scratch: &mut Scratch) {
         let starts = &mut scratch.starts;
         match &self.rows {
@@ -117,7 +117,7 @@ impl TokenSource {
                 let mut done = 0;
                 self.overlaps(begin..begin + self.need as u64, |file, range| {
                     if done > 0 {
-                        // A file does not go on with the document of another.
+                        // A document never continues in another file.
                         starts.push(done);
                     }
                     if let Some(index) = self.files[file].index() {
@@ -133,7 +133,7 @@ impl TokenSource {
                     }
                     done += (range.end - range.start) as usize;
                 });
-                // Whether the token behind the row begins a document is known as well.
+                // It is also known whether the token after the row begins a document.
                 if self.need == self.len && self.begins_document(begin + self.need as u64) {
                     starts.push(self.len);
                 }
@@ -144,7 +144,7 @@ impl TokenSource {
                     done += run.tokens as usize;
                     starts.push(done);
                 }
-                // The end of the last piece is that of its document only where nothing follows there.
+                // The end of the last piece is the end of its document only if nothing follows in it.
                 starts.pop();
                 if self.need == self.len && self.ends_document(row) {
                     starts.push(done);
@@ -153,7 +153,7 @@ impl TokenSource {
         }
     }
 
-    /// Whether a document begins with this token of all; the end of everything counts as such.
+    /// Returns whether a document begins at this token of the concatenation; the end of everything counts as a start.
     fn begins_document(&self, token: u64) -> bool {
         if token >= self.begins.last().copied().unwrap_or(0) {
             return true;
@@ -162,7 +162,7 @@ impl TokenSource {
         self.overlaps(token..token + 1, |file, range| {
             found = range.start == self.parts[file].start
                 || self.files[file].index().is_some_and(|index| {
-                    // The last document that begins at or before the token begins with it.
+                    // Whether the last document that begins at or before the token begins at it.
                     let after = index.document_after(range.start);
                     after > 0 && index.document_start(after - 1) == range.start
                 });
@@ -170,7 +170,7 @@ impl TokenSource {
         found
     }
 
-    /// Whether a GPT sample ends with a document.
+    /// Returns whether a GPT sample ends with a document.
     fn ends_document(&self, row: u64) -> bool {
         let RowKind::Gpt(samples) = &self.rows else { return false };
         let mut last = None;

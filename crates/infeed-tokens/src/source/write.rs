@@ -1,4 +1,4 @@
-//! The bytes of a row, found and written to its fields.
+//! Finds the bytes of a row and writes its fields.
 
 use super::{TokenSource, position_type};
 use crate::{
@@ -11,10 +11,10 @@ use bytes::Bytes;
 use infeed_core::{Dtype, Error, Result};
 use std::cell::RefCell;
 
-/// Memory that a thread uses for row after row.
+/// Per-thread memory, reused for all rows.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The bytes of all runs that are not held, in order, and how many of them were used.
+    /// The bytes of all runs that are not mapped, in order, and how many of them were used.
     pub(super) ahead: Vec<Bytes>,
     pub(super) used: usize,
     pub(super) runs: Vec<Run>,
@@ -34,7 +34,7 @@ impl TokenSource {
         }
     }
 
-    /// Does something with the bytes of these rows at hand.
+    /// Calls `work` with the bytes of these rows in the scratch memory.
     pub(super) fn with_scratch<T>(
         &self,
         rows: &[u64],
@@ -42,13 +42,14 @@ impl TokenSource {
     ) -> Result<T> {
         SCRATCH.with_borrow_mut(|scratch| {
             let done = self.read_ahead(rows, scratch).and_then(|()| work(scratch));
-            // The store's buffers go back to it.
+            // Release the store's buffers.
             scratch.ahead.clear();
             done
         })
     }
 
-    /// Writes the fields of one row, whose runs are in the scratch memory. `out` gives the place of a field.
+    /// Writes the fields of one row, whose runs are in the scratch memory. `out` gives access to
+    /// the destination of a field.
     pub(super) fn write(
         &self,
         row: u64,
@@ -80,7 +81,7 @@ impl TokenSource {
                 return Err(self.too_large(run, bytes, limit));
             }
             for (i, field) in fields.iter().enumerate() {
-                // Labels are tokens one place on: the first token of a row is none.
+                // Labels are shifted by one: the first token of a row is not a label.
                 let skip = usize::from(*field == Field::Labels);
                 if !matches!(field, Field::Tokens | Field::Labels) || done + count <= skip {
                     continue;
@@ -120,7 +121,7 @@ impl TokenSource {
         starts: &mut Vec<usize>,
         out: &mut impl FnMut(usize, &dyn Fn(&mut [u8])),
     ) {
-        // What is read beyond the row's own tokens says nothing of them.
+        // Tokens read beyond the row do not count.
         starts.retain(|start| *start <= self.len);
         starts.dedup();
         let (reset, wide) = (self.options.reset, position_type(self.options.dtype) == Dtype::I64);

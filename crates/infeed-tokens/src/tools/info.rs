@@ -1,11 +1,11 @@
-//! What a corpus holds.
+//! Describes a corpus.
 
 use crate::{Drift, Read, TokenFile};
 use infeed_core::{Dtype, Result, Store};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What a corpus holds. Of a file without an index all tokens are one document.
+/// Description of a corpus. In a file without an index, all tokens are one document.
 #[derive(Debug, Clone, Serialize)]
 pub struct Info {
     /// The prefix.
@@ -14,29 +14,29 @@ pub struct Info {
     pub kind: &'static str,
     /// Element type.
     pub dtype: Dtype,
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
-    /// Sequences.
+    /// Number of sequences.
     pub sequences: u64,
-    /// Tokens.
+    /// Number of tokens.
     pub tokens: u64,
     /// Tokens of the shortest document.
     pub shortest: u64,
-    /// Tokens of the document in the middle, when all are sorted by length.
+    /// Tokens of the median document by length.
     pub median: u64,
     /// Tokens of the longest document.
     pub longest: u64,
-    /// Bytes of the `.bin`.
+    /// Size of the `.bin` in bytes.
     pub bin_bytes: u64,
-    /// Bytes of the `.idx`.
+    /// Size of the `.idx` in bytes.
     pub idx_bytes: u64,
     /// Bytes of the `.bin` that the index does not count.
     pub uncounted_bytes: u64,
-    /// Whether those are one token for each document: `drift="repair"` reads such a corpus.
+    /// Whether those are one token per document: `drift="repair"` reads such a corpus.
     pub drifts: bool,
 }
 
-/// Looks at a corpus. Drift is told, not refused.
+/// Describes a corpus. Drift is reported, not rejected.
 pub fn info(store: &Arc<dyn Store>, prefix: &str, raw: Option<Dtype>) -> Result<Info> {
     let file = TokenFile::open(store, prefix, raw, Read::Map, Drift::Ignore)?;
     let mut lengths: Vec<u64> = match file.index() {

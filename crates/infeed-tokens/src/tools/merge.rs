@@ -1,4 +1,4 @@
-//! Many corpora into one.
+//! Merges corpora.
 
 use super::{copy, wider};
 use crate::{Drift, Read, TokenFile, TokenWriter};
@@ -6,21 +6,21 @@ use infeed_core::{Dtype, Error, Result, Store};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What was merged.
+/// The result of a merge.
 #[derive(Debug, Clone, Serialize)]
 pub struct Merged {
     /// The prefix that was written.
     pub prefix: String,
     /// Element type that was written.
     pub dtype: Dtype,
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
-    /// Tokens.
+    /// Number of tokens.
     pub tokens: u64,
 }
 
-/// Writes all documents of some corpora, in order, as one. Elements get the narrowest type that holds those of all;
-/// `dtype` asks for a certain one, which must hold them too. Corpora are read from the store; `out` is a path of this machine.
+/// Writes all documents of several corpora, in order, as one. Elements get the narrowest type that holds those of all
+/// corpora, or `dtype`, which must hold them too. Corpora are read from the store; `out` is a local path.
 pub fn merge(
     store: &Arc<dyn Store>,
     prefixes: &[String],

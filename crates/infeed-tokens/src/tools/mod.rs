@@ -1,4 +1,4 @@
-//! What one does with token corpora besides reading them.
+//! Tools for token corpora.
 
 mod info;
 mod merge;
@@ -17,20 +17,20 @@ use bytes::Bytes;
 use infeed_core::{Dtype, Result};
 use std::ops::Range;
 
-/// Bytes that are asked for before they are needed.
+/// How many bytes are requested in advance.
 const AHEAD: u64 = 8 << 20;
 
-/// Has the store fetch what comes next while something is gone through from front to back.
+/// Has the store prefetch what comes next during a sequential read.
 #[derive(Debug, Default)]
 struct Ahead {
-    /// The byte up to which was asked.
+    /// The offset up to which bytes were requested.
     asked: u64,
 }
 
 impl Ahead {
-    /// Says that the reader has come to this byte.
+    /// Reports that the reader has reached this offset.
     fn reach(&mut self, data: &Data, byte: u64) {
-        // By halves, so that a range is on its way before the one in front of it is used up.
+        // Requests overlap by half, so that a range is fetched before the previous one is used up.
         if byte + AHEAD / 2 >= self.asked {
             let from = self.asked.max(byte);
             self.asked = byte + AHEAD;
@@ -39,7 +39,7 @@ impl Ahead {
     }
 }
 
-/// Adds documents of a file to a writer, sequence by sequence, with elements of the writer's type.
+/// Adds documents of a file to a writer, sequence by sequence, converting elements to the writer's type.
 fn copy(file: &TokenFile, documents: Range<u64>, dtype: Dtype, out: &mut TokenWriter) -> Result<()> {
     let from = file.dtype();
     let (mut scratch, mut wide, mut ahead) = (Bytes::new(), Vec::new(), Ahead::default());
@@ -51,7 +51,7 @@ fn copy(file: &TokenFile, documents: Range<u64>, dtype: Dtype, out: &mut TokenWr
         }
         wide.resize(tokens as usize * dtype.size(), 0);
         sys::convert(from, dtype.size(), bytes, &mut wide);
-        // `convert` writes native numbers, and files have little-endian ones.
+        // `convert` writes native numbers, but files have little-endian ones.
         if cfg!(target_endian = "big") {
             wide.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
         }
@@ -78,7 +78,7 @@ fn copy(file: &TokenFile, documents: Range<u64>, dtype: Dtype, out: &mut TokenWr
     Ok(())
 }
 
-/// The narrowest type of an index that has all numbers of two types.
+/// Returns the narrowest index type that can represent all numbers of both types.
 fn wider(a: Dtype, b: Dtype) -> Option<Dtype> {
     let fits = |d: &Dtype| {
         let (least, most) = element::range(*d);

@@ -1,21 +1,21 @@
-//! One corpus into many, by documents.
+//! Splits a corpus by documents.
 
 use super::{Merged, copy};
 use crate::{Drift, Read, TokenFile, TokenWriter};
 use infeed_core::{Error, Result, Store};
 use std::sync::Arc;
 
-/// How much each part gets.
+/// The sizes of the parts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shares {
-    /// So many parts of the same number of documents, to within one.
+    /// This many parts with the same number of documents, to within one.
     Equal(u64),
     /// Parts in proportion to these numbers.
     By(Vec<f64>),
 }
 
 impl Shares {
-    /// The documents before the end of each part.
+    /// Returns the number of documents before the end of each part.
     fn ends(&self, documents: u64) -> Result<Vec<u64>> {
         match self {
             Shares::Equal(0) => Err(Error::argument("a corpus cannot be split into 0 parts")),
@@ -39,7 +39,7 @@ impl Shares {
                     ((before / sum * documents as f64).round() as u64).min(documents)
                 };
                 let mut ends: Vec<u64> = shares.iter().map(&mut end).collect();
-                // Whatever rounding says, every document is in a part.
+                // Whatever the rounding, every document is in a part.
                 if let Some(last) = ends.last_mut() {
                     *last = documents;
                 }
@@ -49,8 +49,7 @@ impl Shares {
     }
 }
 
-/// Writes the documents of a corpus, in order, as parts `OUT_00`, `OUT_01`, ..., which are paths of this
-/// machine.
+/// Writes the documents of a corpus, in order, as parts `OUT_00`, `OUT_01`, ..., which are local paths.
 pub fn split(
     store: &Arc<dyn Store>,
     prefix: &str,

@@ -1,4 +1,4 @@
-//! Reads every token of a corpus and says what is wrong.
+//! Reads every token of a corpus and reports what is wrong.
 
 use super::Ahead;
 use crate::{Drift, Read, TokenFile, element, sys};
@@ -7,30 +7,30 @@ use infeed_core::{Dtype, Error, Result, Store};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What reading everything found.
+/// The result of a verification.
 #[derive(Debug, Clone, Serialize)]
 pub struct Verified {
     /// The prefix.
     pub prefix: String,
-    /// Documents that were read.
+    /// Number of documents read.
     pub documents: u64,
-    /// Tokens that were read.
+    /// Number of tokens read.
     pub tokens: u64,
-    /// The smallest and the largest id, where there are tokens.
+    /// The smallest and largest id, if there are tokens.
     pub ids: Option<(i64, i64)>,
-    /// Tokens that are not in the vocabulary, or negative.
+    /// Number of tokens that are negative or not in the vocabulary.
     pub wrong_tokens: u64,
-    /// What is wrong, in words; empty when all is well. Of wrong tokens the first few.
+    /// Descriptions of the faults; empty if there are none. Only the first few wrong tokens are listed.
     pub faults: Vec<String>,
 }
 
-/// Wrong tokens that are named one by one.
+/// How many wrong tokens are listed individually.
 const NAMED: usize = 10;
-/// Bytes that are looked at in one go: they stay in the cache from one look to the next.
+/// Bytes examined at a time, so that they stay in the cache between passes.
 const BLOCK: usize = 1 << 17;
 
-/// Checks an index entry by entry and every token against the vocabulary. Damage is told in the result; only what keeps
-/// the files from being read at all is an error.
+/// Checks every entry of an index, and every token against the vocabulary. Damage is reported in the result; only
+/// unreadable files are an error.
 pub fn verify(
     store: &Arc<dyn Store>,
     prefix: &str,
@@ -48,7 +48,7 @@ pub fn verify(
     };
     let file = match TokenFile::open(store, prefix, raw, Read::Map, drift) {
         Ok(file) => file,
-        // The index is at fault: there is nothing to go by.
+        // The index is invalid: nothing else can be checked.
         Err(e @ Error::Format { .. }) => {
             found.faults.push(e.to_string());
             return Ok(found);

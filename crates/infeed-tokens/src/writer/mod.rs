@@ -1,4 +1,4 @@
-//! Writes token corpora, document after document.
+//! Writes token corpora, document by document.
 
 #[cfg(test)]
 mod tests;
@@ -13,9 +13,8 @@ use std::{
 
 /// Writes `PREFIX.bin` and `PREFIX.idx`.
 ///
-/// Until [`TokenWriter::finish`] everything is in `PREFIX.bin.part` and `PREFIX.idx.part`; the names that readers look for
-/// appear when all is there. A writer that was interrupted goes on from a point that was noted with
-/// [`TokenWriter::flush_state`].
+/// Until [`TokenWriter::finish`] everything is in `PREFIX.bin.part` and `PREFIX.idx.part`; the final names appear when
+/// the files are complete. An interrupted writer can resume from a point recorded with [`TokenWriter::flush_state`].
 #[derive(Debug)]
 pub struct TokenWriter {
     prefix: String,
@@ -24,9 +23,9 @@ pub struct TokenWriter {
     sizes: BufWriter<File>,
     sequences: u64,
     tokens: u64,
-    /// Documents that are ended.
+    /// Number of finished documents.
     documents: u64,
-    /// Where documents begin, as soon as one is not exactly one sequence.
+    /// Where documents begin; needed once a document is not exactly one sequence.
     starts: Option<Vec<u64>>,
     block: Vec<u8>,
 }
@@ -34,12 +33,12 @@ pub struct TokenWriter {
 const BUFFER: usize = 1 << 20;
 
 impl TokenWriter {
-    /// The element type for a vocabulary: u16 where all ids fit with room to spare, i32 otherwise, as Megatron has it.
+    /// Returns the element type for a vocabulary: u16 if all ids fit with room to spare, otherwise i32, as in Megatron.
     pub fn dtype_for(vocab: u64) -> Dtype {
         if vocab < 65_500 { Dtype::U16 } else { Dtype::I32 }
     }
 
-    /// Begins a corpus. What an interrupted writer left under this prefix is thrown away.
+    /// Starts a corpus. What an interrupted writer left under this prefix is discarded.
     pub fn create(prefix: &str, dtype: Dtype) -> Result<TokenWriter> {
         TokenWriter::start(prefix, dtype, true)
     }
@@ -69,8 +68,9 @@ impl TokenWriter {
         })
     }
 
-    /// Goes on after `documents` documents with `tokens` tokens together, as [`TokenWriter::flush_state`] gave them. What
-    /// was written after that point is cut off. Each document must be one sequence, as [`TokenWriter::add`] writes them.
+    /// Resumes after `documents` documents with `tokens` tokens in total, as returned by
+    /// [`TokenWriter::flush_state`]. What was written after that point is truncated. Each document must be one
+    /// sequence, as [`TokenWriter::add`] writes them.
     pub fn resume(prefix: &str, dtype: Dtype, documents: u64, tokens: u64) -> Result<TokenWriter> {
         let mut writer = TokenWriter::start(prefix, dtype, false)?;
         let prefix = writer.prefix.clone();
@@ -124,7 +124,7 @@ impl TokenWriter {
         Ok(())
     }
 
-    /// Adds a sequence to the document at hand.
+    /// Adds a sequence to the current document.
     pub fn add_sequence(&mut self, tokens: impl Iterator<Item = i64>) -> Result<()> {
         let (least, most) = element::range(self.dtype);
         let size = self.dtype.size();
@@ -146,7 +146,7 @@ impl TokenWriter {
         added
     }
 
-    /// Adds a sequence whose elements have the writer's type already.
+    /// Adds a sequence whose elements already have the writer's type.
     pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let count = (bytes.len() / self.dtype.size()) as u64;
         if count > i32::MAX as u64 {
@@ -161,7 +161,7 @@ impl TokenWriter {
         Ok(())
     }
 
-    /// Ends the document at hand. One without sequences is an empty document.
+    /// Ends the current document. One without sequences is an empty document.
     pub fn end_document(&mut self) {
         self.documents += 1;
         if let Some(starts) = &mut self.starts {
@@ -173,17 +173,17 @@ impl TokenWriter {
         }
     }
 
-    /// Tokens so far.
+    /// Returns the number of tokens so far.
     pub fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// Documents so far.
+    /// Returns the number of documents so far.
     pub fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// Brings everything so far to the disk, and gives the point to [`TokenWriter::resume`] from: documents and tokens.
+    /// Syncs everything so far to disk and returns the point to [`TokenWriter::resume`] from: documents and tokens.
     pub fn flush_state(&mut self) -> Result<(u64, u64)> {
         for (file, ending) in [(&mut self.bin, "bin"), (&mut self.sizes, "idx")] {
             let path = part(&self.prefix, ending);
@@ -194,7 +194,7 @@ impl TokenWriter {
         Ok((self.documents, self.tokens))
     }
 
-    /// Writes the index and gives both files their names. Gives documents and tokens.
+    /// Writes the index and gives both files their final names. Returns documents and tokens.
     pub fn finish(mut self) -> Result<(u64, u64)> {
         let open_ended = match &self.starts {
             Some(starts) => starts.last() != Some(&self.sequences),
@@ -206,7 +206,7 @@ impl TokenWriter {
         let state = self.flush_state()?;
         let (bin, idx) = (format!("{}.bin", self.prefix), format!("{}.idx", self.prefix));
         let sizes = part(&self.prefix, "idx");
-        // An index that is there belongs to another .bin from here on.
+        // From here on, an existing index would belong to another .bin.
         let gone = std::fs::remove_file(&idx);
         gone.or_else(|e| if e.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(e) })
             .map_err(|e| Error::io("replace", &*idx, e))?;
@@ -234,13 +234,13 @@ fn rename(from: &str, to: &str) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io("rename", from, e))
 }
 
-/// A name beside `path` that nobody else uses.
+/// Returns a unique name in the folder of `path`.
 fn temporary(path: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("{path}.{}.{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Puts a new file in the place of another in one step: readers see the old one or all of the new one.
+/// Replaces a file atomically: readers see either the old one or all of the new one.
 pub(crate) fn replace(
     path: &str,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
@@ -252,14 +252,14 @@ pub(crate) fn replace(
         out.flush()
     });
     if let Err(e) = made {
-        // What is left of it is of no use to anybody.
+        // The incomplete file is useless.
         let _ = std::fs::remove_file(&new);
         return Err(Error::io("write", path, e));
     }
     rename(&new, path)
 }
 
-/// The sizes that a writer has noted, one after the other.
+/// Iterates over the sizes that a writer has recorded.
 struct Sizes(BufReader<File>);
 
 impl Sizes {

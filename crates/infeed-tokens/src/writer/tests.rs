@@ -77,5 +77,5 @@ fn an_interrupted_writer_goes_on() {
     writer.add(&[4]).unwrap();
     assert_eq!(writer.finish().unwrap(), (3, 4));
     assert_eq!(read(&prefix).1, [vec![1, 2], vec![3], vec![4]]);
-    assert!(TokenWriter::resume(&prefix, Dtype::I32, 1, 1).is_err(), "nothing is left to go on with");
+    assert!(TokenWriter::resume(&prefix, Dtype::I32, 1, 1).is_err(), "nothing is left to resume from");
 }

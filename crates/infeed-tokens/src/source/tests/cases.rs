@@ -38,7 +38,7 @@ fn files_without_an_index() {
     );
     std::fs::write(path("odd.bin"), [1, 2, 3]).unwrap();
     assert!(open(&[path("odd")], json!({"length": 1})).unwrap_err().to_string().contains("raw="));
-    // A folder is all that is in it.
+    // A folder stands for all files in it.
     let inside = dir.path().join("inside");
     std::fs::create_dir(&inside).unwrap();
     corpus(&inside, "a", Dtype::U8, &[vec![5, 6]]);
@@ -98,7 +98,7 @@ fn splits_drift_and_odd_layouts() {
     assert_eq!(valid.key(1), format!("{prefix}:14"));
     let test = with(json!({"length": 1, "split": "6,2,2", "part": "test", "sampling": "megatron"}));
     assert!(rows(&test).concat().concat().iter().all(|t| *t >= 8));
-    // A token more for each document, which the index does not count.
+    // An extra token for each document, which the index does not count.
     let bin: Vec<u8> = (0u16..10).flat_map(|i| [i, i, 99]).flat_map(u16::to_le_bytes).collect();
     std::fs::write(format!("{prefix}.bin"), bin).unwrap();
     let fails = open(std::slice::from_ref(&prefix), json!({"length": 3})).unwrap_err().to_string();
@@ -109,7 +109,7 @@ fn splits_drift_and_odd_layouts() {
     let samples = with(json!({"length": 2, "drift": "repair", "sampling": "megatron"}));
     assert!(rows(&samples).iter().all(|row| row[0].contains(&99)));
     assert_eq!(rows(&with(json!({"length": 3, "drift": "ignore"})))[1][0], [1, 1, 99]);
-    // Sequences in another order than their bytes.
+    // Sequences in a different order than their bytes.
     let mut idx =
         crate::idx::mmid_bytes(crate::idx::Arrays { dtype: Dtype::U8, sizes: &[2, 3], documents: None })
             .unwrap();

@@ -37,11 +37,11 @@ fn open_from(store: &Arc<dyn Store>, paths: &[String], args: serde_json::Value) 
 }
 
 fn numbers(bytes: &[u8], dtype: Dtype) -> Vec<i64> {
-    // Tests run on little-endian machines, where files and memory look alike.
+    // Tests run on little-endian machines, where file and memory layouts agree.
     bytes.chunks_exact(dtype.size()).map(|b| element::read(dtype, b)).collect()
 }
 
-/// All fields of all rows, as numbers; by `fetch`, and by `fill` in one go, which must be the same.
+/// Returns all fields of all rows as numbers; checks that `fetch` and `fill` agree.
 fn rows(source: &Arc<dyn Source>) -> Vec<Vec<Vec<i64>>> {
     let names: Vec<Arc<str>> = source.spec().fields.iter().map(|(name, _)| Arc::clone(name)).collect();
     let all: Vec<u64> = (0..source.rows()).collect();
@@ -60,7 +60,7 @@ fn rows(source: &Arc<dyn Source>) -> Vec<Vec<Vec<i64>>> {
         for (i, value) in record.fields.iter().enumerate() {
             let Value::Tensor(tensor) = value else { panic!("{value:?}") };
             let size = tensor.data.len();
-            assert_eq!(&blocks[i][k * size..(k + 1) * size], &tensor.data[..], "fill is fetch");
+            assert_eq!(&blocks[i][k * size..(k + 1) * size], &tensor.data[..], "fill and fetch agree");
             let spec = &source.spec().fields[i].1;
             assert_eq!((spec.dtype, spec.fixed_shape()), (tensor.dtype, Some(tensor.shape.clone())));
             let dtype = if tensor.dtype == Dtype::F32 { Dtype::U32 } else { tensor.dtype };
@@ -74,7 +74,7 @@ fn rows(source: &Arc<dyn Source>) -> Vec<Vec<Vec<i64>>> {
 
 const ONE: i64 = 0x3f80_0000; // the bits of 1.0
 
-/// What all fields of one row must be, token by token.
+/// Computes all fields of one row, token by token.
 fn expect(tokens: &[i64], document_of: &[usize], len: usize, labels: bool, reset: bool) -> Vec<Vec<i64>> {
     let last = |i: usize| document_of.get(i + 1).is_none_or(|next| *next != document_of[i]);
     let begin = |i: usize| {
@@ -104,7 +104,7 @@ fn documents() -> impl Strategy<Value = Vec<Vec<u32>>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Windows over several files of different types, against plain lists; documents by the index or by a token.
+    /// Windows over several files of different types, compared with plain lists; documents by the index or by a token.
     #[test]
     fn windows_are_what_they_say(
         files in prop::collection::vec((documents(), prop::sample::select(&[Dtype::U8, Dtype::U16, Dtype::I32][..])), 1..4),
@@ -149,11 +149,11 @@ proptest! {
             begins.push(begins.last().unwrap() + documents.iter().map(Vec::len).sum::<usize>());
         }
         for (k, start) in starts.iter().enumerate() {
-            // The token after the row is known to belong to another document, or to the same, where there is one.
+            // Whether the token after the row belongs to another document is known, if there is one.
             let end = (start + length + 1).min(tokens.len());
             let mut of = document_of[*start..end].to_vec();
             if by_token {
-                // A row that ends with the token has an end there, whatever follows.
+                // A row that ends with the token ends its document there, whatever follows.
                 of.truncate(length);
                 let last = tokens[start + length - 1] == 3;
                 of.push(of[length - 1] + usize::from(last));
@@ -169,7 +169,7 @@ proptest! {
         prop_assert_eq!(source.shard_rows(), per_file);
     }
 
-    /// GPT samples through the source, against documents laid end to end.
+    /// GPT samples through the source, compared with concatenated documents.
     #[test]
     fn samples_are_what_they_say(
         documents in documents(),
