@@ -1,16 +1,16 @@
-//! A training loop's view of infeed: a recipe, two epochs, the statistics.
+//! A minimal training loop with infeed: a recipe, two epochs, the statistics.
 //!
 //! ```text
 //! cargo run -p infeed-testkit --example train
 //! ```
 //!
-//! Everything but the data comes from the crate `infeed`. The example lives here because its data does.
+//! Everything but the data comes from the crate `infeed`. The example is in this crate because its data is.
 #![allow(clippy::print_stdout)]
 
 use infeed::{Column, Loader, Next, Options, Recipe, open};
 use infeed_testkit::{ShardSpec, shards};
 
-/// What a file `train.toml` would hold; `PATHS` stands for the shards.
+/// The contents of a file `train.toml`; `PATHS` stands for the shards.
 const RECIPE: &str = r#"
 [source]
 paths = ["PATHS"]
@@ -56,7 +56,7 @@ fn main() -> infeed::Result<()> {
 }
 
 fn train(paths: &str) -> infeed::Result<()> {
-    // Opening finds every mistake a recipe can have; no sample is read yet.
+    // Opening checks the whole recipe; no sample is read yet.
     let plan = open(Recipe::from_toml(&RECIPE.replace("PATHS", paths))?)?;
     println!("{}", plan.explain());
 
@@ -75,7 +75,7 @@ fn train(paths: &str) -> infeed::Result<()> {
     Ok(())
 }
 
-/// The mean of an array of f32.
+/// Returns the mean of an array of f32.
 fn mean_of(bytes: &[u8]) -> f64 {
     let values = bytes.chunks_exact(4).map(|b| f64::from(f32::from_ne_bytes([b[0], b[1], b[2], b[3]])));
     values.sum::<f64>() / (bytes.len() / 4) as f64

@@ -1,4 +1,4 @@
-//! Damage, as disks, networks and interrupted copies do it.
+//! Damages files as disks, networks and interrupted copies do.
 
 use infeed_core::{Error, Result};
 use std::{
@@ -8,13 +8,13 @@ use std::{
     path::Path,
 };
 
-/// Cuts a file off after `len` bytes: an interrupted copy.
+/// Truncates a file to `len` bytes: an interrupted copy.
 pub fn truncate(path: impl AsRef<Path>, len: u64) -> Result<()> {
     let path = path.as_ref();
     open(path)?.set_len(len).map_err(|e| failed("truncate", path, e))
 }
 
-/// Turns over one bit (0 to 7) of one byte: a bad cable, a bad memory cell.
+/// Flips one bit (0 to 7) of one byte: a bad cable or memory cell.
 pub fn flip(path: impl AsRef<Path>, at: u64, bit: u8) -> Result<()> {
     let path = path.as_ref();
     let mut file = open(path)?;
@@ -29,14 +29,14 @@ pub fn flip(path: impl AsRef<Path>, at: u64, bit: u8) -> Result<()> {
     change().map_err(|e| failed("damage", path, e))
 }
 
-/// Writes other bytes over a place.
+/// Overwrites bytes at an offset.
 pub fn overwrite(path: impl AsRef<Path>, at: u64, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
     let mut file = open(path)?;
     file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes)).map_err(|e| failed("damage", path, e))
 }
 
-/// Fills a range with zeros: a hole that a crash left in a file whose size was already set.
+/// Fills a range with zeros: a hole that a crash leaves in a file whose size was already set.
 pub fn zero(path: impl AsRef<Path>, range: Range<u64>) -> Result<()> {
     let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(0);
     overwrite(path, range.start, &vec![0; len])

@@ -4,12 +4,12 @@ use crate::{JpegOptions, jpeg, photo};
 use infeed_core::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What the folder holds: `class_000/000000.jpg` and so on.
+/// The contents of the folder: `class_000/000000.jpg` and so on.
 #[derive(Debug, Clone)]
 pub struct FolderSpec {
-    /// Class folders.
+    /// Number of class folders.
     pub classes: u64,
-    /// Images in each.
+    /// Number of images in each.
     pub per_class: u64,
     /// Width of each image.
     pub width: u32,
@@ -17,18 +17,18 @@ pub struct FolderSpec {
     pub height: u32,
     /// How the images are encoded.
     pub jpeg: JpegOptions,
-    /// What the images show.
+    /// Seed of the images.
     pub seed: u64,
 }
 
 impl Default for FolderSpec {
-    /// Two classes with five little images each.
+    /// Two classes with five small images each.
     fn default() -> Self {
         FolderSpec { classes: 2, per_class: 5, width: 64, height: 48, jpeg: JpegOptions::default(), seed: 0 }
     }
 }
 
-/// Makes the folder and gives the images' paths, class by class.
+/// Generates the folder and returns the paths of the images, class by class.
 pub fn folder(dir: impl AsRef<Path>, spec: &FolderSpec) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for class in 0..spec.classes {

@@ -1,29 +1,29 @@
-//! JPEG files, made with libjpeg-turbo. The only file of this crate with `unsafe`.
+//! JPEG files, encoded with libjpeg-turbo. The only file of this crate with `unsafe`.
 
 use infeed_core::{Error, Result};
 use std::ffi::CStr;
 use turbojpeg_sys as tj;
 
-/// How colour is stored beside brightness.
+/// Chroma subsampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subsampling {
-    /// At full size.
+    /// Full size.
     S444,
-    /// At half the width.
+    /// Half the width.
     S422,
-    /// At half the width and height, as cameras and most data sets have it.
+    /// Half the width and height, as in cameras and most data sets.
     #[default]
     S420,
-    /// At half the height.
+    /// Half the height.
     S440,
-    /// At a quarter of the width.
+    /// A quarter of the width.
     S411,
-    /// Not at all.
+    /// No chroma.
     Gray,
 }
 
 impl Subsampling {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Subsampling; 6] = [
         Subsampling::S444,
         Subsampling::S422,
@@ -45,23 +45,23 @@ impl Subsampling {
     }
 }
 
-/// What kind of JPEG is made.
+/// How a JPEG is encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct JpegOptions {
     /// 1 to 100.
     pub quality: u8,
-    /// How colour is stored.
+    /// Chroma subsampling.
     pub subsampling: Subsampling,
     /// Several scans, coarse to fine.
     pub progressive: bool,
-    /// Huffman tables made for this picture.
+    /// Optimised Huffman tables.
     pub optimize: bool,
-    /// A restart marker after so many rows of blocks; 0 for none.
+    /// A restart marker after this many rows of blocks; 0 for none.
     pub restart_rows: u16,
 }
 
 impl Default for JpegOptions {
-    /// What most files in data sets are.
+    /// The most common settings in data sets.
     fn default() -> Self {
         JpegOptions {
             quality: 90,
@@ -74,13 +74,13 @@ impl Default for JpegOptions {
 }
 
 impl JpegOptions {
-    /// The usual file with another quality.
+    /// Default options with another quality.
     pub fn quality(quality: u8) -> Self {
         JpegOptions { quality, ..Self::default() }
     }
 }
 
-/// A JPEG file of interleaved RGB rows without gaps.
+/// Encodes interleaved RGB rows without gaps as a JPEG file.
 pub fn jpeg(rgb: &[u8], width: u32, height: u32, options: &JpegOptions) -> Result<Vec<u8>> {
     let side = |n: u32| i32::try_from(n).ok().filter(|n| (1..=65_535).contains(n));
     let (Some(w), Some(h)) = (side(width), side(height)) else {
@@ -96,9 +96,9 @@ pub fn jpeg(rgb: &[u8], width: u32, height: u32, options: &JpegOptions) -> Resul
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, options.optimize.into())?;
     handle.set(tj::TJPARAM_TJPARAM_RESTARTROWS, options.restart_rows.into())?;
     let mut out = Output { start: std::ptr::null_mut(), len: 0 };
-    // SAFETY: the handle is live and made for compressing; `rgb` holds `height` rows of `width * 3` bytes as was just
-    // checked, and a pitch of 0 says that there are no gaps; the library allocates the output itself because the
-    // pointer is null, and `Output` frees it.
+    // SAFETY: the handle is live and made for compressing; `rgb` holds `height` rows of `width * 3` bytes, as
+    // checked above, and a pitch of 0 means no gaps; the library allocates the output itself because the pointer is
+    // null, and `Output` frees it.
     let code = unsafe {
         tj::tj3Compress8(handle.0, rgb.as_ptr(), w, 0, h, tj::TJPF_TJPF_RGB, &mut out.start, &mut out.len)
     };
@@ -153,7 +153,7 @@ impl Output {
         if self.start.is_null() {
             return &[];
         }
-        // SAFETY: the library wrote `len` bytes at `start`, and nobody else knows of them.
+        // SAFETY: the library wrote `len` bytes at `start`, and nothing else refers to them.
         unsafe { std::slice::from_raw_parts(self.start, self.len as usize) }
     }
 }

@@ -1,13 +1,13 @@
-//! Tiny data on demand, and what every plug-in must hold to.
+//! Small generated data sets, and contract suites for plug-ins.
 //!
-//! * [`photo`] makes pixels that compress like a photograph; [`jpeg`] and [`png()`] make files of them.
-//! * [`shards`] and [`folder`] make whole data sets: WebDataset tars and class folders.
-//! * [`faults`] damages files the way disks and interrupted copies do.
-//! * [`suites`] checks every line of the registry tables.
+//! * [`photo`] generates pixels that compress like a photograph; [`jpeg`] and [`png()`] encode them.
+//! * [`shards`] and [`folder`] generate whole data sets: WebDataset tars and class folders.
+//! * [`faults`] damages files as disks and interrupted copies do.
+//! * [`suites`] checks every entry of the registry tables.
 //!
-//! Image files, and data sets with images in them, need the feature `images`, which is on by default.
+//! Image files, and data sets with images, need the feature `images`, which is on by default.
 //!
-//! The same arguments give the same bytes on every machine, so that a test may compare checksums.
+//! The same arguments give the same bytes on every machine, so that tests can compare checksums.
 
 pub mod faults;
 pub mod suites;

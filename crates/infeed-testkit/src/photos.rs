@@ -1,25 +1,25 @@
-//! Pixels that compress and decode like a photograph's.
+//! Generates pixels that compress and decode like a photograph.
 //!
-//! A decoder's speed depends on what is in the picture: flat colour is too easy, white noise too hard. Photographs have
-//! detail at every scale, the more the coarser, some hard edges and a little grain. So: octaves of value noise (random
-//! values on a coarse grid, interpolated), a few discs and bands with other brightness, and weak noise per pixel. All
-//! of it is additions along rows, without trigonometry, which makes a picture of 450x450 in a few milliseconds.
+//! The speed of a decoder depends on the picture: flat colour is too easy, white noise too hard. Photographs have
+//! detail at every scale, more at coarser scales, some hard edges and a little grain. So this adds octaves of value
+//! noise (random values on a coarse grid, interpolated), a few discs and bands of different brightness, and weak noise
+//! per pixel. It only needs additions along rows, no trigonometry, so a picture of 450x450 takes a few milliseconds.
 
 use crate::random::Random;
 
-/// Finest and coarsest grid of the noise in brightness, as powers of two.
+/// Finest and coarsest grid of the luma noise, as powers of two.
 const LUMA: std::ops::Range<u32> = 1..8;
-/// The same for colour, which has less detail in photographs.
+/// The same for chroma, which has less detail in photographs.
 const CHROMA: std::ops::Range<u32> = 5..8;
-/// Strength of the coarsest octave; each finer one has [`FALL`] times as much.
+/// Strength of the coarsest octave; each finer one is [`FALL`] times as strong.
 const STRENGTH: f32 = 60.0;
 const FALL: f32 = 0.72;
 /// Strength of the noise per pixel.
 const GRAIN: f32 = 10.0;
-/// How many discs and bands there are.
+/// Number of discs and bands.
 const SHAPES: usize = 6;
 
-/// RGB pixels, interleaved rows without gaps, the same for the same arguments.
+/// Returns RGB pixels in interleaved rows without gaps. The same arguments give the same pixels.
 pub fn photo(width: u32, height: u32, seed: u64) -> Vec<u8> {
     let (w, h) = (width as usize, height as usize);
     let mut planes: [Vec<f32>; 3] = std::array::from_fn(|_| vec![0.0; w * h]);
@@ -40,7 +40,7 @@ pub fn photo(width: u32, height: u32, seed: u64) -> Vec<u8> {
     interleave(&planes)
 }
 
-/// A slope over the whole picture: sky above, ground below.
+/// Fills the plane with a linear gradient.
 fn gradient(plane: &mut [f32], width: usize, base: f32, random: &mut Random, weight: f32) {
     let height = plane.len().checked_div(width).unwrap_or(0);
     let (across, down) = (30.0 * weight * random.signed(), 50.0 * weight * random.signed());
@@ -55,7 +55,7 @@ fn gradient(plane: &mut [f32], width: usize, base: f32, random: &mut Random, wei
 fn octave(plane: &mut [f32], width: usize, power: u32, strength: f32, random: &mut Random) {
     let step = 1usize << power;
     let columns = width.div_ceil(step) + 1;
-    // Smoothstep instead of a straight line: no creases along the grid.
+    // Smoothstep instead of linear: no creases along the grid.
     let ease: Vec<f32> = (0..step)
         .map(|i| {
             let t = i as f32 / step as f32;
@@ -84,7 +84,7 @@ fn octave(plane: &mut [f32], width: usize, power: u32, strength: f32, random: &m
     }
 }
 
-/// Adds discs and slanted bands: per row both are one stretch of pixels.
+/// Adds discs and slanted bands: in each row both are one range of pixels.
 fn shapes(planes: &mut [Vec<f32>; 3], width: usize, height: usize, random: &mut Random) {
     let (w, h) = (width as f32, height as f32);
     for number in 0..SHAPES {
@@ -108,7 +108,7 @@ fn shapes(planes: &mut [Vec<f32>; 3], width: usize, height: usize, random: &mut 
     }
 }
 
-/// Brightness and two colour differences to RGB.
+/// Converts luma and two chroma planes to RGB.
 fn interleave([luma, blue, red]: &[Vec<f32>; 3]) -> Vec<u8> {
     let mut out = vec![0; luma.len() * 3];
     for (pixel, ((y, cb), cr)) in out.chunks_exact_mut(3).zip(luma.iter().zip(blue).zip(red)) {

@@ -2,20 +2,20 @@
 
 use infeed_core::{Error, Result};
 
-/// What a PNG's pixels are.
+/// The pixel format of a PNG.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PngKind {
     /// One byte per pixel.
     Gray,
-    /// Two: brightness and opacity.
+    /// Two bytes: brightness and opacity.
     GrayAlpha,
-    /// Three.
+    /// Three bytes.
     Rgb,
-    /// Four.
+    /// Four bytes.
     Rgba,
-    /// Two, big-endian.
+    /// Two bytes, big-endian.
     Gray16,
-    /// Six, big-endian.
+    /// Six bytes, big-endian.
     Rgb16,
 }
 
@@ -32,7 +32,7 @@ impl PngKind {
     }
 }
 
-/// A PNG file of interleaved rows without gaps.
+/// Encodes interleaved rows without gaps as a PNG file.
 pub fn png(pixels: &[u8], width: u32, height: u32, kind: PngKind) -> Result<Vec<u8>> {
     let failed = |e: png::EncodingError| Error::argument(format!("PNG of {width}x{height}: {e}"));
     let mut out = Vec::new();

@@ -1,14 +1,14 @@
-//! Numbers that look random and are the same for ever: test data must not change when the loader's own generator does.
+//! A frozen random number generator: test data must not change when the loader's own generator does.
 
 /// SplitMix64: one addition and one hash per number.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A stream of its own for every (seed, stream).
+    /// Creates an independent stream for every (seed, stream).
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Random(seed ^ stream.wrapping_mul(0xD6E8_FEB8_6659_FD93));
-        // Neighbouring seeds start neighbouring streams; one step takes them apart.
+        // Adjacent seeds start adjacent streams; one step separates them.
         Random(random.next())
     }
 
@@ -20,12 +20,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in `-1..1`.
+    /// Returns a number in `-1..1`.
     pub(crate) fn signed(&mut self) -> f32 {
         self.unit() * 2.0 - 1.0
     }
 
-    /// A number in `0..1`.
+    /// Returns a number in `0..1`.
     pub(crate) fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }

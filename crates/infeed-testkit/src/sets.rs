@@ -1,4 +1,4 @@
-//! WebDataset shards with JPEGs and classes.
+//! Generates WebDataset shards with JPEGs and classes.
 
 use crate::{JpegOptions, jpeg, photo};
 use infeed::{
@@ -11,12 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the shards hold. Sample n is the same whatever the other numbers are, except for its size.
+/// The contents of the shards. Sample n does not depend on the number of samples or shards.
 #[derive(Debug, Clone)]
 pub struct ShardSpec {
-    /// Samples in all.
+    /// Total number of samples.
     pub samples: u64,
-    /// Samples in each shard but the last.
+    /// Number of samples in each shard but the last.
     pub per_shard: u64,
     /// Width of each image.
     pub width: u32,
@@ -28,14 +28,14 @@ pub struct ShardSpec {
     pub jpeg: JpegOptions,
     /// Whether each sample also has a `json` field with its number and class.
     pub json: bool,
-    /// Start of the files' names: `train` makes `train-000000.tar`.
+    /// Prefix of the file names: `train` makes `train-000000.tar`.
     pub name: String,
-    /// What the images show.
+    /// Seed of the images.
     pub seed: u64,
 }
 
 impl Default for ShardSpec {
-    /// Twenty little images in two shards: milliseconds.
+    /// Twenty small images in two shards: takes milliseconds.
     fn default() -> Self {
         ShardSpec {
             samples: 20,
@@ -51,13 +51,13 @@ impl Default for ShardSpec {
     }
 }
 
-/// Makes the shards and gives their paths in order.
+/// Generates the shards and returns their paths in order.
 pub fn shards(dir: impl AsRef<Path>, spec: &ShardSpec) -> Result<Vec<PathBuf>> {
     shards_watched(dir, spec, &|| ControlFlow::Continue(()))
 }
 
-/// The same, calling `watch` after each sample, on any thread. When it breaks off, the shards that are whole by then
-/// stay and are the result.
+/// Like [`shards`], but calls `watch` after each sample, on any thread. If it breaks, the shards complete by
+/// then are kept and returned.
 pub fn shards_watched(
     dir: impl AsRef<Path>,
     spec: &ShardSpec,
@@ -69,7 +69,7 @@ pub fn shards_watched(
     let pattern = dir.as_ref().join(format!("{}-%06d.tar", spec.name)).to_string_lossy().into_owned();
     let count = usize::try_from(spec.samples.div_ceil(spec.per_shard))
         .map_err(|_| Error::argument(format!("{} samples are too many", spec.samples)))?;
-    // A shard per job: no thread waits for another one's samples.
+    // One job per shard, so no thread waits for another.
     let made = parallel::map(count, usable_cpus(), |number| shard(&pattern, spec, number as u64, watch))?;
     Ok(made.into_iter().flatten().collect())
 }

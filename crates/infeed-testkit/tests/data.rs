@@ -1,5 +1,5 @@
-//! What the testkit makes can be read back by the loader.
-#![allow(clippy::unwrap_used)] // helpers of tests are not recognised as tests
+//! The loader can read what the testkit generates.
+#![allow(clippy::unwrap_used)] // clippy does not recognise test helpers as tests
 
 use infeed::{Column, Loader, Next, Options, Recipe, decode::codec_of, open};
 use infeed_core::{Bytes, Channels, Rect, Scratch, Value, Want};
@@ -60,7 +60,7 @@ fn pngs_decode_to_exactly_what_went_in() {
         let file = png(&data, w, h, kind).unwrap();
         let (name, size, back) = read(&file, Channels::Stored);
         assert_eq!((name.as_str(), size), ("png", (w, h)));
-        // Gray with opacity comes out as RGBA.
+        // Gray with opacity is decoded as RGBA.
         let wanted: Vec<u8> = match kind {
             PngKind::GrayAlpha => data.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect(),
             PngKind::Rgb16 => {

@@ -1,14 +1,14 @@
-//! Arguments to try a plug-in with, from nothing but its parameters.
+//! Generates arguments for a plug-in from its parameters.
 
 use infeed_core::Param;
 use serde_json::{Map, Value as Json, json};
 
-/// A value for every argument that must be given; the others keep their defaults.
+/// Returns a value for every required argument; the others keep their defaults.
 pub(super) fn for_params(params: &[Param]) -> Map<String, Json> {
     params.iter().filter(|p| p.default.is_none()).map(|p| (p.name.to_owned(), value(p))).collect()
 }
 
-/// Known names first, since a Python type says little about what makes sense.
+/// Known names first, since a Python type says little about which values are valid.
 fn value(param: &Param) -> Json {
     match param.name {
         "mean" => json!([0.5, 0.4, 0.3]),

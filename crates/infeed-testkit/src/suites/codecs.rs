@@ -1,10 +1,10 @@
-//! Image codecs: they know their own bytes and refuse others.
+//! Image codecs: they recognise their own bytes and reject others.
 
 use super::guarded;
 use crate::{JpegOptions, PngKind, jpeg, photo, png};
 use infeed::decode::{CODECS, codec_of};
 
-/// Strangers are refused without a panic, and no cut of a good file brings one down.
+/// Unknown bytes are rejected without a panic, and no truncation of a valid file causes one.
 pub fn codecs() -> Vec<String> {
     let mut faults = Vec::new();
     let strangers: [&[u8]; 5] = [b"", b"\0", b"{}", &[0; 64], b"not an image at all, just a line of text"];
@@ -31,7 +31,7 @@ pub fn codecs() -> Vec<String> {
         });
         for codec in CODECS {
             for end in 0..file.len() {
-                // Either answer is right for some cut; only a panic is wrong.
+                // For some truncations either answer is right; only a panic is wrong.
                 guarded(&mut faults, codec.name, || {
                     let _ = codec.codec.probe(&file[..end]);
                     Ok(())

@@ -1,11 +1,11 @@
-//! Decoders: what `spec` promises is what `decode` gives.
+//! Decoders: `decode` returns what `spec` promises.
 
 use super::{args, building, guarded};
 use crate::{JpegOptions, jpeg, photo};
 use infeed::decode::DECODERS;
 use infeed_core::{Bytes, Decoder, Dim, Entry, FieldKind, FieldSpec, Scratch, Value};
 
-/// Every decoder builds, refuses what is decoded already, survives garbage, and keeps its promise on what it can read.
+/// Every decoder builds, rejects decoded input, survives garbage, and fulfils its spec on what it can read.
 pub fn decoders() -> Vec<String> {
     let mut faults = Vec::new();
     let mut inputs: Vec<Bytes> = vec![
@@ -18,7 +18,7 @@ pub fn decoders() -> Vec<String> {
     ];
     match jpeg(&photo(20, 12, 1), 20, 12, &JpegOptions::default()) {
         Ok(image) => inputs.push(image.into()),
-        Err(e) => faults.push(format!("no JPEG to try: {e}")),
+        Err(e) => faults.push(format!("cannot make a JPEG to try: {e}")),
     }
     for entry in DECODERS {
         guarded(&mut faults, entry.name, || building(entry));
@@ -41,9 +41,9 @@ pub fn decoders() -> Vec<String> {
     faults
 }
 
-/// Whether the input could be read; a fault when the result is not what `spec` says.
+/// Returns whether the input could be read; fails if the result is not what `spec` says.
 fn promise(decoder: &dyn Decoder, input: &Bytes) -> Result<bool, String> {
-    let spec = decoder.spec(&FieldSpec::encoded()).map_err(|e| format!("refuses encoded bytes: {e}"))?;
+    let spec = decoder.spec(&FieldSpec::encoded()).map_err(|e| format!("rejects encoded bytes: {e}"))?;
     let Ok(value) = decoder.decode(input, &mut Scratch::new()) else { return Ok(false) };
     let shape = match (&value, spec.kind) {
         (Value::Bytes(_), FieldKind::Encoded)
@@ -66,16 +66,16 @@ fn promise(decoder: &dyn Decoder, input: &Bytes) -> Result<bool, String> {
     Err(format!("promises {spec} and gives the shape {shape:?}"))
 }
 
-/// A field that something has decoded is no input.
+/// Checks that an already decoded field is rejected.
 fn refuses(entry: &Entry<dyn Decoder>, decoder: &dyn Decoder) -> Result<(), String> {
     match decoder.spec(&FieldSpec::image(Dim::Fixed(3))) {
         Err(e) if e.to_string().contains(entry.name) => Ok(()),
-        Err(e) => Err(format!("the error does not say which decoder refuses: {e}")),
+        Err(e) => Err(format!("the error does not name the decoder: {e}")),
         Ok(_) => Err("takes an image for encoded bytes".to_owned()),
     }
 }
 
-/// A NumPy file with the floats 0 and 1.
+/// Builds a NumPy file with the floats 0 and 1.
 fn npy() -> Bytes {
     let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".to_owned();
     while !(10 + header.len() + 1).is_multiple_of(64) {

@@ -1,4 +1,5 @@
-//! Batch transforms: they build, refuse encoded bytes, and the same address gives the same batch as `spec` promises.
+//! Batch transforms: they build, reject encoded bytes, and give the batch that `spec` promises, the
+//! same for the same address.
 
 use super::{args, building, guarded};
 use infeed::mix::ENTRIES;
@@ -7,7 +8,7 @@ use infeed_core::{
 };
 use serde_json::json;
 
-/// Every batch transform over a small batch of images with labels.
+/// Tries every batch transform on a small batch of images with labels.
 pub fn batch_transforms() -> Vec<String> {
     let mut faults = Vec::new();
     for entry in ENTRIES {
@@ -29,7 +30,7 @@ fn keeps_promise(entry: &Entry<dyn BatchTransform>) -> Result<(), String> {
         Spec { fields: vec![("jpg".into(), image), ("cls".into(), FieldSpec::scalar(Dtype::I64))] };
     for row in 0..10 {
         if apply(&*transform, &spec, row, 1)? != apply(&*transform, &spec, row, 2)? {
-            return Err(format!("gives another batch the second time, in row {row}"));
+            return Err(format!("gives a different batch the second time, in row {row}"));
         }
     }
     spec.fields[0].1 = FieldSpec::encoded();
@@ -39,7 +40,7 @@ fn keeps_promise(entry: &Entry<dyn BatchTransform>) -> Result<(), String> {
     }
 }
 
-/// The bytes of every field afterwards. New memory holds `left_over` bytes before.
+/// Returns the bytes of every field after the transform. New memory is filled with `left_over` bytes first.
 fn apply(
     transform: &dyn BatchTransform,
     spec: &Spec,

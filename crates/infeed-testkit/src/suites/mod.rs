@@ -1,7 +1,7 @@
-//! What every line of the registry tables must hold to, seen from outside the crate.
+//! Contracts that every entry of the registry tables must fulfil, tested from outside the crate.
 //!
-//! Each suite gives the list of faults it found, so that one run of a test names all of them; an empty list is a pass.
-//! A new plug-in needs no line here: what it can be tried with follows from its parameters.
+//! Each suite returns the list of faults it found, so that one test run names all of them; an empty list is a pass. A
+//! new plug-in needs no code here: the arguments to try follow from its parameters.
 
 mod args;
 #[cfg(feature = "images")]
@@ -26,7 +26,7 @@ use infeed_core::{Entry, Error};
 use serde_json::{Map, Value as Json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Every suite.
+/// Runs every suite.
 pub fn all() -> Vec<String> {
     [
         tables(),
@@ -41,7 +41,7 @@ pub fn all() -> Vec<String> {
     .concat()
 }
 
-/// Runs one check; a panic is a fault as well.
+/// Runs one check; a panic is also a fault.
 fn guarded<T>(faults: &mut Vec<String>, what: &str, check: impl FnOnce() -> Result<T, String>) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(check)) {
         Ok(Ok(value)) => return Some(value),
@@ -51,7 +51,8 @@ fn guarded<T>(faults: &mut Vec<String>, what: &str, check: impl FnOnce() -> Resu
     None
 }
 
-/// What holds for building anything: defaults are enough or the missing argument is named, and slips are refused.
+/// Checks how an entry builds: its defaults suffice or the missing argument is named, and
+/// unknown arguments are rejected.
 fn building<T: ?Sized>(entry: &Entry<T>) -> Result<(), String> {
     let required = entry.params.iter().find(|p| p.default.is_none());
     match (entry.make(&Map::new()), required) {
@@ -68,6 +69,6 @@ fn building<T: ?Sized>(entry: &Entry<T>) -> Result<(), String> {
     match entry.make(&given) {
         Err(Error::Argument { what }) if what.contains("no_such_argument") => Ok(()),
         Err(e) => Err(format!("an unknown argument gives another error: {e}")),
-        Ok(_) => Err("takes an argument that it does not have".to_owned()),
+        Ok(_) => Err("accepts an unknown argument".to_owned()),
     }
 }

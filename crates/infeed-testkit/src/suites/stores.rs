@@ -1,4 +1,4 @@
-//! The suite of stores over every line of their table.
+//! Runs the store suite over every entry of the table of stores.
 
 use infeed::store::{
     FaultRates, Faults, FaultyStore, LocalStore, MemoryStore, STORES, Stores,
@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// Every store of the table, by itself, behind [`Stores`], and wrapped in a store that injects no faults.
+/// Checks every store of the table: by itself, behind [`Stores`], and wrapped in a store that injects no faults.
 pub fn stores() -> Vec<String> {
     let mut faults = Vec::new();
     for entry in STORES {
@@ -34,14 +34,14 @@ pub fn stores() -> Vec<String> {
     faults
 }
 
-/// The same place in another folder.
+/// Returns the same case in another folder.
 fn again(case: &StoreCase, name: &str) -> StoreCase {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let root = format!("{}again-{}/", case.root, COUNT.fetch_add(1, Relaxed));
     StoreCase { store: Arc::clone(&case.store), put: writer(name), root, many: 0 }
 }
 
-/// A folder that goes away with it.
+/// A folder that is removed on drop.
 #[derive(Debug)]
 struct OwnFolder(Option<PathBuf>);
 
@@ -53,7 +53,7 @@ impl Drop for OwnFolder {
     }
 }
 
-/// How to write to a store of the table.
+/// Returns how to write to a store of the table.
 fn case(name: &str) -> Option<(StoreCase, OwnFolder)> {
     let unique = format!("infeed-store-suite-{}", std::process::id());
     let (root, store, folder): (String, Arc<dyn Store>, _) = match name {
@@ -73,7 +73,7 @@ fn writer(name: &str) -> PutObject {
     }
     Box::new(|name, bytes| {
         let path = Path::new(name);
-        // The suite finds out when nothing was written.
+        // If nothing was written, the suite will notice.
         let _ = path.parent().map(std::fs::create_dir_all);
         let _ = std::fs::write(path, bytes);
     })

@@ -1,4 +1,4 @@
-//! The tables as `infeed list`, the documentation and the Python stubs see them.
+//! Checks the tables as seen by `infeed list`, the documentation and the Python stubs.
 
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ pub fn tables() -> Vec<String> {
     let mut faults = Vec::new();
     for kind in infeed::tables::KINDS {
         match infeed::tables::json(kind) {
-            // Every codec is an image's.
+            // All codecs are image codecs.
             Ok(Json::Array(rows)) if rows.is_empty() && kind == "codecs" && cfg!(not(feature = "images")) => {
             }
             Ok(Json::Array(rows)) if !rows.is_empty() => table(kind, &rows, &mut faults),

@@ -1,4 +1,4 @@
-//! Transforms: what `spec` promises is what `apply` does, and the same address gives the same result.
+//! Transforms: `apply` does what `spec` promises, and the same address gives the same result.
 
 use super::{args, building, guarded};
 use infeed::transform::ENTRIES;
@@ -6,7 +6,7 @@ use infeed_core::{Context, Dim, Entry, FieldSpec, Image, Rng, Scratch, Transform
 
 const SIZE: (u32, u32) = (30, 20);
 
-/// Every transform builds, refuses encoded bytes, keeps its promise, and repeats itself.
+/// Every transform builds, rejects encoded bytes, fulfils its spec, and is reproducible.
 pub fn transforms() -> Vec<String> {
     let mut faults = Vec::new();
     for entry in ENTRIES {
@@ -31,7 +31,7 @@ fn keeps_promise(entry: &Entry<dyn Transform>) -> Result<(), String> {
             return Err(format!("promises {spec} and gives {}{:?}", image.finish.dtype, image.shape()));
         }
         if apply(&*transform, row)?.1 != pixels {
-            return Err(format!("gives other pixels the second time, in row {row}"));
+            return Err(format!("gives different pixels the second time, in row {row}"));
         }
     }
     Ok(())
