@@ -6,34 +6,34 @@ use std::{fmt::Debug, sync::Arc};
 /// One field of a batch.
 #[derive(Debug)]
 pub struct BatchBlock<'a> {
-    /// The elements of all samples, one sample after the other without gaps; empty for fields that come as lists.
+    /// The elements of all samples, contiguous; empty for fields that are lists.
     pub data: &'a mut [u8],
-    /// Memory for what [`BatchTransform::spec`] promises, when that differs from what is there. Its content is left over
-    /// from other batches: every byte must be written.
+    /// Memory for the result, if [`BatchTransform::spec`] changes dtype or shape. It holds stale data: every byte
+    /// must be written.
     pub out: Option<&'a mut [u8]>,
 }
 
-/// A batch that nobody else sees yet.
+/// A batch with exclusive access.
 #[derive(Debug)]
 pub struct BatchMut<'a> {
-    /// What one sample looks like.
+    /// The spec of one sample.
     pub spec: &'a Spec,
-    /// The fields that are meant.
+    /// The fields to work on.
     pub on: &'a [usize],
-    /// How many samples there are. It can be none.
+    /// The number of samples. It can be zero.
     pub samples: usize,
     /// The fields, in the order of `spec`.
     pub blocks: Vec<BatchBlock<'a>>,
 }
 
-/// A change of whole batches, done by the thread that finishes the batch.
+/// A transform of whole batches, run by the thread that finishes the batch.
 pub trait BatchTransform: Debug + Send + Sync {
-    /// What a sample looks like afterwards; `on` are the fields that are meant. Refuses fields it cannot work on, with the
-    /// cure in the message.
+    /// Returns the spec of a sample afterwards; `on` are the fields to work on. Refuses fields it cannot work on,
+    /// with a remedy in the message.
     fn spec(&self, input: &Spec, on: &[usize]) -> Result<Spec>;
 
-    /// A check that one field of every sample goes through before it gets into a batch: what it refuses is a bad sample,
-    /// and the batch need not fail for it.
+    /// Returns a check of one field that every sample passes before it gets into a batch: a refused sample is a bad
+    /// sample, and the batch does not fail because of it.
     fn check(&self, _input: &Spec) -> Result<Option<(usize, Arc<dyn Transform>)>> {
         Ok(None)
     }

@@ -1,12 +1,12 @@
-//! Rectangles painted over a finished image: what erasing does after normalisation.
+//! Rectangles painted over a finished image, for erasing after normalisation.
 //!
 //! The image below stays undecoded until it is rendered; then its covers are painted over the finished values, in their
-//! type and layout. Crops and flips move covers along; a resize cannot.
+//! dtype and layout. Crops and flips move covers along; a resize cannot.
 
 use crate::{Dtype, Finish, PixelLayout, Rng};
 use std::ops::Range;
 
-/// What a cover shows.
+/// The content of a cover.
 #[derive(Debug, Clone)]
 pub enum Paint {
     /// One value per channel.
@@ -15,10 +15,10 @@ pub enum Paint {
     Noise(Rng),
 }
 
-/// A painted rectangle, in pixels of the image as it is seen.
+/// A painted rectangle, in pixels of the current view.
 #[derive(Debug, Clone)]
 pub struct Cover {
-    /// First column; what lies outside the image does not show.
+    /// First column; the part outside the image is not visible.
     pub left: i64,
     /// First row.
     pub top: i64,
@@ -26,34 +26,34 @@ pub struct Cover {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// What it shows.
+    /// Its content.
     pub paint: Paint,
-    /// Multiplies the paint of channel c, and is added to it: what was done to values after it was painted.
+    /// Scale and bias per channel: the normalisation applied after it was painted.
     pub(crate) scale: [f32; 4],
     pub(crate) bias: [f32; 4],
-    /// Whether it was mirrored since it was painted.
+    /// Whether it was mirrored since it was painted, per axis.
     flips: (bool, bool),
 }
 
 impl Cover {
-    /// A new cover.
+    /// Creates a cover.
     pub fn new(left: i64, top: i64, width: u32, height: u32, paint: Paint) -> Self {
         Cover { left, top, width, height, paint, scale: [1.0; 4], bias: [0.0; 4], flips: (false, false) }
     }
 
-    /// Moves along with the image.
+    /// Moves with the image.
     pub(crate) fn shift(&mut self, x: i64, y: i64) {
         self.left += x;
         self.top += y;
     }
 
-    /// Mirrors along with an image of this width.
+    /// Mirrors with an image of this width.
     pub(crate) fn mirror_x(&mut self, width: u32) {
         self.left = i64::from(width) - self.left - i64::from(self.width);
         self.flips.0 = !self.flips.0;
     }
 
-    /// Mirrors along with an image of this height.
+    /// Mirrors with an image of this height.
     pub(crate) fn mirror_y(&mut self, height: u32) {
         self.top = i64::from(height) - self.top - i64::from(self.height);
         self.flips.1 = !self.flips.1;
@@ -100,7 +100,7 @@ impl Cover {
             for row in 0..self.height {
                 let y = place(self.top, self.height, row, self.flips.1);
                 for column in 0..self.width {
-                    // Drawn for every pixel, also where it does not show: a crop must not change the others.
+                    // Drawn for every pixel, even invisible ones: a crop must not change the others.
                     let value = rng.normal() as f32;
                     let x = place(self.left, self.width, column, self.flips.0);
                     let (Some(x), Some(y)) = (within(x, canvas.size.0), within(y, canvas.size.1)) else {
@@ -124,7 +124,7 @@ struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The element of a channel of a pixel.
+    /// Returns the element index of a channel of a pixel.
     fn place(&self, channel: usize, x: usize, y: usize) -> usize {
         let (w, h) = (self.size.0 as usize, self.size.1 as usize);
         match self.finish.layout {
@@ -134,7 +134,7 @@ impl Canvas<'_> {
     }
 }
 
-/// The part of `len` pixels from `start` that lies within `limit`.
+/// Returns the part of `len` pixels from `start` that is within `limit`.
 fn shown(start: i64, len: u32, limit: u32) -> Range<usize> {
     let low = start.clamp(0, i64::from(limit));
     let high = (start + i64::from(len)).clamp(low, i64::from(limit));
@@ -149,11 +149,11 @@ fn within(at: i64, len: u32) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len as usize)
 }
 
-/// The bytes of one value; as many as its type has.
+/// Encodes one value; only the bytes of its dtype are used.
 fn encoded(value: f32, dtype: Dtype) -> [u8; 4] {
     let two = |[a, b]: [u8; 2]| [a, b, 0, 0];
     match dtype {
-        // As torch turns floats into bytes: cut off, and wrapped where negative.
+        // As torch converts floats to bytes: truncated, and wrapped if negative.
         Dtype::U8 => [value as i64 as u8, 0, 0, 0],
         Dtype::F16 => two(half::f16::from_f32(value).to_ne_bytes()),
         Dtype::Bf16 => two(half::bf16::from_f32(value).to_ne_bytes()),

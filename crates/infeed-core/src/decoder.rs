@@ -1,15 +1,15 @@
-//! Record to sample, and the image codecs behind it.
+//! Record to sample: decoders and image codecs.
 
 use crate::{FieldSpec, Result, Scratch, Value};
 use bytes::Bytes;
 use std::fmt::Debug;
 
-/// Makes a sample's field of a record's field.
+/// Turns a field of a record into a field of a sample.
 pub trait Decoder: Debug + Send + Sync {
-    /// What comes out.
+    /// Returns the spec of the result.
     fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec>;
 
-    /// Decodes, or for images looks at the header only: pixels are made when it is known which are wanted.
+    /// Decodes a field. Images only read the header: pixels are decoded when it is known which are wanted.
     fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value>;
 }
 
@@ -34,7 +34,7 @@ pub struct Rect {
     pub height: u32,
 }
 
-/// What the rest of the pipeline will use of an image.
+/// The part of an image that the rest of the pipeline uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Want {
     /// The pixels, in full-size coordinates.
@@ -45,7 +45,7 @@ pub struct Want {
     pub channels: Channels,
 }
 
-/// What a codec says of an image without decoding it.
+/// What a codec knows of an image without decoding it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageInfo {
     /// Width in pixels.
@@ -58,16 +58,16 @@ pub struct ImageInfo {
     pub depth: u8,
     /// EXIF orientation, 1 to 8.
     pub orientation: u8,
-    /// Largest factor the codec can shrink by: 1 when it cannot.
+    /// Largest factor the codec can shrink by; 1 if it cannot.
     pub shrinks: u32,
 }
 
-/// The pixels that a codec gave: at least the wanted region, at most the whole image.
+/// The pixels that a codec returned: at least the wanted region, at most the whole image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patch {
     /// The factor it shrank by; the other numbers are in shrunken pixels.
     pub shrink: u32,
-    /// Where the patch lies in the image.
+    /// The location of the patch in the image.
     pub area: Rect,
     /// Interleaved channels.
     pub channels: u8,
@@ -92,7 +92,7 @@ pub trait ImageCodec: Debug + Send + Sync {
         into: &mut Vec<u8>,
     ) -> Result<Patch>;
 
-    /// Decodes a whole 8-bit image straight to where it belongs: rows without gaps, `out` of exactly the right size.
+    /// Decodes a whole 8-bit image directly to its destination: rows without padding, `out` of exactly the right size.
     /// `Ok(false)`, the default, means that the codec cannot and that nothing was written.
     fn read_whole(
         &self,

@@ -70,7 +70,7 @@ impl Dtype {
         }
     }
 
-    /// Reads a name as users write it: ours (`f32`), NumPy's (`float32`) or torch's (`torch.float32`).
+    /// Parses a name as users write it: ours (`f32`), NumPy's (`float32`) or torch's (`torch.float32`).
     pub fn parse(text: &str) -> Option<Dtype> {
         let name = text.strip_prefix("torch.").unwrap_or(text).to_ascii_lowercase();
         let long = match name.as_str() {
@@ -91,12 +91,12 @@ impl Dtype {
         Dtype::ALL.into_iter().find(|d| d.name() == long)
     }
 
-    /// Whether the type is one of whole numbers.
+    /// Whether this is an integer type.
     pub const fn is_integer(self) -> bool {
         !self.is_float() && !matches!(self, Dtype::Bool)
     }
 
-    /// The smallest and the largest number of a type of whole numbers; nothing for others.
+    /// Returns the smallest and the largest number of an integer type; `None` for others.
     pub const fn range(self) -> Option<(i128, i128)> {
         let bits = self.size() * 8;
         match self {
@@ -108,7 +108,7 @@ impl Dtype {
         }
     }
 
-    /// Whether a whole number can be written in this type of whole numbers.
+    /// Whether an integer fits this integer type.
     pub const fn holds(self, number: i64) -> bool {
         match self.range() {
             Some((low, high)) => low <= number as i128 && number as i128 <= high,

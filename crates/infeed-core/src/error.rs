@@ -1,25 +1,25 @@
-//! One error type for the whole loader: it says what, where and what to do.
+//! One error type for the whole loader: it says what happened, where, and what to do.
 
 use std::{fmt, sync::Arc};
 
 /// `Result` with the loader's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The place of a sample: which shard, which row in the whole source, which key and field.
+/// The location of a sample: shard, row in the whole source, key and field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct At {
     /// Name of the shard.
     pub shard: String,
     /// Row number in the source.
     pub row: Option<u64>,
-    /// The sample's key, where the format has keys.
+    /// The sample's key, if the format has keys.
     pub key: Option<String>,
     /// The field of the sample.
     pub field: Option<String>,
 }
 
 impl At {
-    /// The place with a colon, or nothing while it is not known.
+    /// Returns the location with a colon; empty while it is not known.
     fn lead(&self) -> String {
         if *self == At::default() { String::new() } else { format!("{self}: ") }
     }
@@ -45,18 +45,18 @@ impl fmt::Display for At {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A path that names nothing.
+    /// A path that does not exist.
     #[error("not found: `{path}`{hint}")]
     NotFound {
         /// The path as the user gave it.
         path: String,
-        /// What to look at, empty or starting with a separator.
+        /// A hint; empty or starting with a separator.
         hint: String,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("cannot {doing} `{path}`: {source}")]
     Io {
-        /// What was tried: `open`, `read`, ...
+        /// The operation: `open`, `read`, ...
         doing: &'static str,
         /// The path.
         path: String,
@@ -81,7 +81,7 @@ pub enum Error {
         /// The cause.
         what: String,
     },
-    /// A shard whose bytes do not follow its format.
+    /// A shard whose bytes violate its format.
     #[error("shard `{shard}` is damaged at byte {offset}: {what}")]
     Format {
         /// The shard.
@@ -94,23 +94,23 @@ pub enum Error {
     /// A sample that could not be made.
     #[error("{}{what}", at.lead())]
     Sample {
-        /// Its place.
+        /// Its location.
         at: Box<At>,
         /// The cause.
         what: String,
     },
-    /// A pipeline that cannot work, found while it is planned.
+    /// A pipeline that cannot work, detected during planning.
     #[error("{stage}: {what}")]
     Plan {
         /// The stage that refuses.
         stage: String,
-        /// The reason and the cure.
+        /// The reason and the remedy.
         what: String,
     },
-    /// An argument that makes no sense.
+    /// An invalid argument.
     #[error("{what}")]
     Argument {
-        /// Which and why.
+        /// Which argument and why.
         what: String,
     },
     /// A checkpoint that does not belong to the pipeline.
@@ -126,10 +126,10 @@ pub enum Error {
         count: u64,
         /// The limit.
         limit: u64,
-        /// The newest error.
+        /// The most recent error.
         last: String,
     },
-    /// A defect of infeed: an invariant was broken or a worker panicked outside a sample.
+    /// A bug in infeed: an invariant was violated or a worker panicked outside a sample.
     #[error("internal error in infeed: {what}; please report it")]
     Internal {
         /// What happened.
@@ -138,7 +138,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An I/O error with its path; a missing file becomes [`Error::NotFound`].
+    /// Creates an I/O error with its path; a missing file becomes [`Error::NotFound`].
     pub fn io(doing: &'static str, path: impl Into<String>, source: std::io::Error) -> Error {
         let path = path.into();
         if source.kind() == std::io::ErrorKind::NotFound {
@@ -147,22 +147,22 @@ impl Error {
         Error::Io { doing, path, source: Arc::new(source) }
     }
 
-    /// An argument error.
+    /// Creates an argument error.
     pub fn argument(what: impl Into<String>) -> Error {
         Error::Argument { what: what.into() }
     }
 
-    /// A planning error.
+    /// Creates a planning error.
     pub fn plan(stage: impl Into<String>, what: impl Into<String>) -> Error {
         Error::Plan { stage: stage.into(), what: what.into() }
     }
 
-    /// A cause that does not know its place yet; the engine adds it with [`Error::at`].
+    /// Creates a sample error without location; the engine adds it with [`Error::at`].
     pub fn sample(what: impl Into<String>) -> Error {
         Error::Sample { at: Box::default(), what: what.into() }
     }
 
-    /// Gives the error its place. A place that is known already stays.
+    /// Adds the location. A known location is kept.
     #[must_use]
     pub fn at(self, at: At) -> Error {
         match self {
@@ -214,7 +214,7 @@ impl Error {
         }
     }
 
-    /// Gives the error its field. A field that is known already stays.
+    /// Adds the field. A known field is kept.
     #[must_use]
     pub fn in_field(self, field: &str) -> Error {
         match self {

@@ -1,4 +1,4 @@
-//! How a shard is cut into rows.
+//! Formats: how a shard is cut into rows.
 
 use crate::{Error, FieldSpec, Record, Result, Shard, Shards, Store, Sums};
 use bytes::Bytes;
@@ -6,35 +6,35 @@ use std::{fmt::Debug, ops::Range, sync::Arc};
 
 /// A way of laying out rows in a shard.
 pub trait Format: Debug + Send + Sync {
-    /// The name users know it by.
+    /// Returns the name users know it by.
     fn name(&self) -> &'static str;
 
-    /// Finds the rows of a shard. This is the only call that may read.
+    /// Finds the rows of a shard. This is the only method that may read.
     fn index(&self, store: &dyn Store, shard: &Shard) -> Result<Arc<dyn Index>>;
 
     /// Finds the rows of many shards at once, `threads` shards at a time, for formats that have a better way than one
-    /// index for each. Nothing means that the caller asks for them one by one.
+    /// index per shard. With `None` the caller indexes them one by one.
     fn indices(&self, _: &dyn Store, _: &Shards, _threads: usize) -> Result<Option<Arc<dyn Indices>>> {
         Ok(None)
     }
 }
 
-/// Fields by name, as a shard has them.
+/// Fields of a shard by name.
 pub type Fields = Vec<(Arc<str>, FieldSpec)>;
 
-/// The rows of many shards. Shards are lent out as an [`Index`] one at a time, so that a hundred thousand of them can
-/// share a few arrays.
+/// The rows of many shards. Each shard is lent out as an [`Index`], so that a hundred thousand of them can share a few
+/// arrays.
 pub trait Indices: Debug + Send + Sync {
-    /// How many rows each shard has.
+    /// Returns the number of rows of each shard.
     fn rows(&self) -> &Sums<u64>;
 
     /// Calls `with` once with the index of a shard, if there is a shard of that number.
     fn lend(&self, shard: usize, with: &mut dyn FnMut(&dyn Index));
 
-    /// The lists of fields that occur, each with the first shard that has it. A list may come more than once.
+    /// Returns the distinct lists of fields, each with the first shard that has it. A list may occur more than once.
     fn fields(&self) -> Vec<(usize, Fields)>;
 
-    /// What was stepped over, with the shard it lies in.
+    /// Returns descriptions of the skipped damage, each with its shard.
     fn damage(&self) -> Vec<(usize, String)>;
 
     /// Whether [`Index::fill`] of every shard can write this field.
@@ -43,30 +43,30 @@ pub trait Indices: Debug + Send + Sync {
     }
 }
 
-/// The rows of one shard. *Which bytes* ([`Index::ranges`]) is apart from *bytes to records* ([`Index::cut`]), so
-/// that reading can be coalesced, prefetched and cached by somebody who knows nothing of the format.
+/// The rows of one shard. *Which bytes* ([`Index::ranges`]) is separate from *bytes to records* ([`Index::cut`]), so
+/// that reads can be coalesced, prefetched and cached by code that does not know the format.
 pub trait Index: Debug + Send + Sync {
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(&self) -> u64;
 
-    /// The fields any row of the shard has.
+    /// Returns the fields of the shard; a row may lack some of them.
     fn fields(&self) -> Vec<(Arc<str>, FieldSpec)>;
 
-    /// The name of a row.
+    /// Returns the name of a row.
     fn key(&self, row: u64) -> String;
 
-    /// Bytes to read for a row with these fields; the reader sizes its look-ahead with it.
+    /// Returns the bytes to read for a row with these fields; the reader sizes its look-ahead with it.
     fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64;
 
-    /// The byte ranges that hold the fields of these rows.
+    /// Returns the byte ranges that hold the fields of these rows.
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>>;
 
-    /// What a lenient pass stepped over, in words. Empty for a sound shard.
+    /// Returns descriptions of the damage that a lenient pass skipped. Empty for an undamaged shard.
     fn damage(&self) -> &[String] {
         &[]
     }
 
-    /// Makes records of the bytes of [`Index::ranges`]. A field that a row does not have is [`crate::Value::Missing`].
+    /// Turns the bytes of [`Index::ranges`] into records. A field that a row lacks is [`crate::Value::Missing`].
     fn cut(&self, rows: &[u64], fields: &[Arc<str>], bytes: Vec<Bytes>) -> Result<Vec<Record>>;
 
     /// Whether [`Index::fill`] can write this field.
@@ -74,8 +74,8 @@ pub trait Index: Debug + Send + Sync {
         false
     }
 
-    /// As [`Index::cut`], but straight to where batches have the rows: that of `rows[i]` goes to place `places[i]` of each
-    /// of `out`, which are parallel to `fields`.
+    /// Like [`Index::cut`], but writes directly into batches: `rows[i]` goes to place `places[i]` of each of `out`,
+    /// which are parallel to `fields`.
     fn fill(
         &self,
         _rows: &[u64],

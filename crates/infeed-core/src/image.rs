@@ -1,8 +1,7 @@
 //! An image that is decoded as late as possible.
 //!
-//! A decoder makes an [`Image`] of the header alone. Transforms only change its [`View`](crate::view) and its
-//! [`Finish`]. [`Image::render`] then decodes the pixels that are really used and writes the finished values to where
-//! they belong: into the batch.
+//! A decoder makes an [`Image`] from the header alone. Transforms only change its [`View`](crate::view) and its
+//! [`Finish`]. [`Image::render`] then decodes the pixels that are used and writes the finished values into the batch.
 
 mod edit;
 
@@ -15,19 +14,19 @@ use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc};
 
-/// After shrinking while decoding, the resize still shrinks by at least this much.
+/// After a shrinking decode, the resize must still shrink by at least this factor.
 const MARGIN: u32 = 2;
 
 /// The order of an image's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PixelLayout {
-    /// Height, width, channels: as decoders give it.
+    /// Height, width, channels: as decoders return it.
     Hwc,
-    /// Channels, height, width: as PyTorch wants it.
+    /// Channels, height, width: as PyTorch expects it.
     Chw,
 }
 
-/// What happens to the values of finished pixels.
+/// How the values of finished pixels are computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finish {
     /// Element type: u8, f16, bf16 or f32.
@@ -41,7 +40,7 @@ pub struct Finish {
 }
 
 impl Finish {
-    /// Pixels as they are.
+    /// Pixels unchanged.
     pub const PLAIN: Finish =
         Finish { dtype: Dtype::U8, layout: PixelLayout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
 }
@@ -51,13 +50,13 @@ impl Finish {
 enum Origin {
     /// Still encoded.
     Encoded { bytes: Bytes, codec: &'static dyn ImageCodec, info: ImageInfo, want: Channels, exact: bool },
-    /// Still encoded, for several images: the first that is rendered decodes it whole.
+    /// Still encoded and shared by several images: the first that is rendered decodes it whole.
     Shared(Arc<Shared>),
-    /// Interleaved u8 rows without gaps.
+    /// Interleaved u8 rows without padding.
     Raw { data: Arc<Vec<u8>> },
 }
 
-/// An image on its way: pixels or the promise of pixels, with what is to be done to them.
+/// Pixels, decoded or not yet, and the operations still to be applied.
 #[derive(Clone)]
 pub struct Image {
     origin: Origin,
@@ -69,7 +68,7 @@ pub struct Image {
     antialias: bool,
     fill: [u8; 4],
     covers: Vec<Cover>,
-    /// What happens to the values.
+    /// How values are finished.
     pub finish: Finish,
 }
 
@@ -84,7 +83,7 @@ impl fmt::Debug for Image {
 }
 
 impl Image {
-    /// An image that is not decoded yet. `exact` forbids shrinking while decoding.
+    /// Creates an image that is not decoded yet. `exact` forbids a shrinking decode.
     pub fn encoded(
         bytes: Bytes,
         codec: &'static dyn ImageCodec,
@@ -100,7 +99,7 @@ impl Image {
         Self::new(Origin::Encoded { bytes, codec, info, want, exact }, (info.width, info.height), channels)
     }
 
-    /// Decoded pixels: interleaved u8 rows without gaps.
+    /// Creates an image from decoded pixels: interleaved u8 rows without padding.
     pub fn raw(width: u32, height: u32, channels: u8, data: Vec<u8>) -> Result<Self> {
         if data.len() as u64 != u64::from(width) * u64::from(height) * u64::from(channels) || data.is_empty()
         {
@@ -127,27 +126,27 @@ impl Image {
         }
     }
 
-    /// Width as seen now.
+    /// Returns the width of the current view.
     pub fn width(&self) -> u32 {
         self.x.out
     }
 
-    /// Height as seen now.
+    /// Returns the height of the current view.
     pub fn height(&self) -> u32 {
         self.y.out
     }
 
-    /// Channels per pixel.
+    /// Returns the channels per pixel.
     pub fn channels(&self) -> u8 {
         self.channels
     }
 
-    /// Bytes that [`Image::render`] writes.
+    /// Returns the bytes that [`Image::render`] writes.
     pub fn bytes(&self) -> usize {
         self.x.out as usize * self.y.out as usize * usize::from(self.channels) * self.finish.dtype.size()
     }
 
-    /// Shape as seen now, in the layout of the finish.
+    /// Returns the shape of the current view, in the layout of the finish.
     pub fn shape(&self) -> [usize; 3] {
         let (h, w, c) = (self.y.out as usize, self.x.out as usize, usize::from(self.channels));
         match self.finish.layout {
@@ -156,7 +155,7 @@ impl Image {
         }
     }
 
-    /// Takes a rectangle of what is seen now. It may reach outside, where `fill` shows.
+    /// Crops the current view to a rectangle. It may reach outside, where `fill` is visible.
     pub fn crop(
         &mut self,
         left: i64,
@@ -171,7 +170,7 @@ impl Image {
             || top < 0
             || left + i64::from(width) > i64::from(self.x.out)
             || top + i64::from(height) > i64::from(self.y.out);
-        // Padding is only remembered as "outside", so what was cut off must be gone for good before padding is added.
+        // Padding is only stored as "outside", so what was cropped must be removed for good before padding is added.
         let cut = self.x.inside() != (0..self.x.full) || self.y.inside() != (0..self.y.full);
         if outside && (cut || (padded && self.fill != fill)) {
             self.settle(scratch)?;
@@ -185,7 +184,7 @@ impl Image {
         Ok(())
     }
 
-    /// Resizes what is seen now.
+    /// Resizes the current view.
     pub fn resize(
         &mut self,
         width: u32,
@@ -198,7 +197,7 @@ impl Image {
             return Ok(());
         }
         self.uncovered()?;
-        // Nearest is the one filter that is not symmetric: it must not be moved behind a flip.
+        // Nearest is the only asymmetric filter: it must not be moved after a flip.
         let asymmetric = filter == Filter::Nearest && (self.x.flip || self.y.flip);
         if !self.x.can_resize() || !self.y.can_resize() || asymmetric {
             self.settle(scratch)?;
@@ -221,8 +220,8 @@ impl Image {
         self.covers.iter_mut().for_each(|cover| cover.mirror_y(self.y.out));
     }
 
-    /// Makes all clones of this image decode once: whole, at full size, by the one that is rendered first. An image that is
-    /// used once is better off without: it decodes only what it shows.
+    /// Makes all clones of this image share one decode: whole, at full size, done by the first that is rendered. Not
+    /// useful for an image that is used once, which decodes only the visible part.
     pub fn share(&mut self) {
         if let Origin::Encoded { bytes, codec, info, want, .. } = &self.origin {
             self.origin = Origin::Shared(Arc::new(Shared::new(bytes.clone(), *codec, *info, *want)));
@@ -243,7 +242,7 @@ impl Image {
         Ok(())
     }
 
-    /// What lies below the covers.
+    /// Renders the image below the covers.
     fn render_view(&self, scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
         if self.untouched()
             && let Origin::Encoded { bytes, codec, info, want, .. } = &self.origin
@@ -278,13 +277,13 @@ impl Image {
         }
     }
 
-    /// Whether the image goes out as it was stored.
+    /// Whether the image is output as it was stored.
     fn untouched(&self) -> bool {
         self.finish == Finish::PLAIN && self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1)
     }
 
-    /// How far the decoder may shrink: by half as much as the resize does on both axes, so that the resize still
-    /// averages over at least [`MARGIN`] pixels of what the decoder made. CORRECTNESS.md has the measured error.
+    /// Returns how far the decoder may shrink: half as much as the resize does on both axes, so that the resize still
+    /// averages over at least [`MARGIN`] decoded pixels. CORRECTNESS.md has the measured error.
     fn shrink(&self, most: u32) -> u32 {
         if self.filter == Filter::Nearest {
             return 1;
@@ -293,7 +292,7 @@ impl Image {
         [8, 4, 2].into_iter().find(|by| *by <= most && fits(&self.x, *by) && fits(&self.y, *by)).unwrap_or(1)
     }
 
-    /// What is to be rendered from an image that was shrunk while it was decoded.
+    /// Returns what to render from an image that was shrunk while decoding.
     fn job(&self, shrink: u32, wx: Range<u32>, wy: Range<u32>) -> Job {
         let (x, x0) = axis(&self.x, shrink, self.size.0, wx);
         let (y, y0) = axis(&self.y, shrink, self.size.1, wy);
@@ -397,8 +396,8 @@ impl Image {
     }
 }
 
-/// The axis of a resize from an image that was shrunk by `shrink`, and where its crop starts there. A crop need not start
-/// at a whole shrunken pixel: the span says where in between.
+/// Returns the axis of a resize from an image that was shrunk by `shrink`, and the start of its crop there. A crop need
+/// not start at a whole shrunken pixel: the span holds the fraction.
 fn axis(track: &Track, shrink: u32, size: u32, window: Range<u32>) -> (Axis, u32) {
     if shrink == 1 {
         return (Axis { source: track.len, full: track.full, window, span: None }, track.start);
@@ -410,7 +409,7 @@ fn axis(track: &Track, shrink: u32, size: u32, window: Range<u32>) -> (Axis, u32
     (Axis { source: last - first, full: track.full, window, span }, first)
 }
 
-/// A region of shrunken pixels in pixels of the image itself.
+/// Converts a region of shrunken pixels to full-size pixels.
 fn grown(region: Rect, shrink: u32, size: (u32, u32)) -> Rect {
     let (x, y) = (region.x * shrink, region.y * shrink);
     let (width, height) = ((region.width * shrink).min(size.0 - x), (region.height * shrink).min(size.1 - y));

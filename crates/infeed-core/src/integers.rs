@@ -1,9 +1,9 @@
-//! Arrays of whole numbers of any type, as `i64`.
+//! Arrays of any integer type, as `i64`.
 
 use crate::{Dtype, Error, Result, Tensor};
 use bytes::Bytes;
 
-/// The numbers of an array of whole numbers, appended to `into`.
+/// Appends the numbers of an integer array to `into`.
 pub fn read_integers(tensor: &Tensor, into: &mut Vec<i64>) -> Result<()> {
     let data = &tensor.data;
     macro_rules! read {
@@ -34,13 +34,13 @@ pub fn read_integers(tensor: &Tensor, into: &mut Vec<i64>) -> Result<()> {
     Ok(())
 }
 
-/// Whole numbers as a flat array of a type, if all of them fit it.
+/// Makes a flat array of an integer type, if all numbers fit.
 pub fn write_integers(dtype: Dtype, numbers: impl ExactSizeIterator<Item = i64>) -> Result<Tensor> {
     let count = numbers.len();
     Tensor::new(dtype, vec![count], Bytes::from(integer_bytes(dtype, numbers)?))
 }
 
-/// Whole numbers as elements of a type, if all of them fit it.
+/// Encodes integers as elements of a type, if all of them fit.
 pub fn integer_bytes(dtype: Dtype, mut numbers: impl ExactSizeIterator<Item = i64>) -> Result<Vec<u8>> {
     let mut data = Vec::with_capacity(numbers.len() * dtype.size());
     let unfit = |number: i64| Error::sample(format!("the number {number} does not fit {dtype}"));

@@ -1,10 +1,10 @@
-//! Words and contracts of infeed. No I/O and no `unsafe`: everything here is a value or a trait.
-//! The only threads are those of [`parallel`], which end before the call that started them.
+//! Types and traits of infeed. No I/O and no `unsafe`. The only threads are those of [`parallel`], which end before the
+//! call that started them returns.
 //!
-//! Read the modules in this order and you have the data's way through the loader:
-//! [`store`] gives bytes, [`mod@format`] cuts them into rows, [`order`] says which row comes when, [`source`] fetches
-//! records, [`decoder`] makes samples of them, [`transform`] changes samples, the engine of the crate `infeed`
-//! writes them into batches, and [`batch_transform`] changes those.
+//! The modules in the order in which data flows through the loader: [`store`] provides bytes, [`mod@format`] cuts
+//! them into rows, [`order`] says which row comes when, [`source`] fetches records, [`decoder`] makes samples of
+//! them, [`transform`] changes samples, the engine of the crate `infeed` writes them into batches, and
+//! [`batch_transform`] changes those.
 #![forbid(unsafe_code)]
 
 pub mod batch_transform;

@@ -1,7 +1,7 @@
 //! Normally distributed numbers by the ziggurat method: mostly one multiplication and one comparison each.
 //!
-//! The bell curve is covered by layers of equal area, the lowest of which goes on without end. A random layer and a
-//! random place in it are a hit when the place lies under the layer above; only near the edge is the curve itself asked.
+//! The bell curve is covered by layers of equal area; the lowest one is unbounded. A random point in a random layer is
+//! accepted at once if it is under the layer above; only near the edge is the curve itself evaluated.
 
 use crate::Rng;
 use std::sync::OnceLock;
@@ -9,12 +9,12 @@ use std::sync::OnceLock;
 const LAYERS: usize = 256;
 
 /// Where the lowest of 256 layers ends and the tail begins, and the area of every layer: the solution of the equation
-/// that makes the highest layer end at the top of the curve (the test holds it).
+/// that makes the highest layer end at the top of the curve (verified by a test).
 const EDGE: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_992_336;
 
 struct Ziggurat {
-    /// Right end of each layer, from the lowest (widened to hold the tail) to the top.
+    /// Right end of each layer, from the lowest (widened to include the tail) to the top.
     x: [f64; LAYERS + 1],
     /// Height of the curve there.
     y: [f64; LAYERS + 1],
@@ -38,7 +38,7 @@ fn ziggurat() -> &'static Ziggurat {
 }
 
 impl Rng {
-    /// A number from the normal distribution of mean 0 and deviation 1.
+    /// Draws from the normal distribution of mean 0 and deviation 1.
     pub fn normal(&mut self) -> f64 {
         let table = ziggurat();
         loop {
@@ -59,7 +59,7 @@ impl Rng {
         }
     }
 
-    /// A number beyond the edge: exponential, kept with the probability that makes it normal.
+    /// Draws a number beyond the edge: exponential, accepted with the probability that makes it normal.
     fn tail(&mut self) -> f64 {
         loop {
             let x = -(1.0 - self.unit()).ln() / EDGE;

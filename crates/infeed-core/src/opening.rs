@@ -7,12 +7,12 @@ use crate::{Args, Error, Found, Param, Result, Source, Store, Stream};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// What opening gives.
+/// The result of opening.
 #[derive(Debug, Clone)]
 pub enum Opened {
-    /// Rows that can be looked up.
+    /// Rows that can be looked up by number.
     Rows(Arc<dyn Source>),
-    /// Rows that pass by.
+    /// Rows of a stream.
     Stream(Arc<dyn Stream>),
 }
 
@@ -21,55 +21,55 @@ pub enum Opened {
 pub struct FormatEntry {
     /// The name users write.
     pub name: &'static str,
-    /// One line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What the documentation of the Python function says beyond `about` and the arguments: fields, limits.
+    /// What the Python docstring says beyond `about` and the arguments: fields, limits.
     pub details: &'static str,
-    /// Its arguments in the order in which documentation lists them.
+    /// Its arguments, in documentation order.
     pub params: &'static [Param],
-    /// What the names of its files end with, without the ending of a compression: `.tar`.
+    /// File extensions, without that of a compression: `.tar`.
     pub endings: &'static [&'static str],
-    /// What its files have at fixed places.
+    /// Magic numbers of its files.
     pub magic: &'static [Magic],
-    /// What it can do.
+    /// Its capabilities.
     pub can: Can,
-    /// Looks at a file closer than `endings` and `magic` do. `None` as an answer means that it is not this format, whatever
-    /// its name says.
+    /// Inspects a file more closely than `endings` and `magic`. `None` means that it is not this format, whatever its
+    /// name.
     pub recognise: Option<RecogniseFile>,
-    /// Looks at a whole folder. Without it the files with one of `endings` are counted.
+    /// Inspects a whole folder. Without it the files with one of `endings` are counted.
     pub recognise_folder: Option<RecogniseFolder>,
     /// Opens files. Arguments have been checked against `params`.
     pub open: fn(&OpenRequest<'_>) -> Result<Opened>,
 }
 
-/// Looks at a file: how sure it is that this is its format.
+/// Inspects a file: returns how sure it is that this is its format.
 pub type RecogniseFile = fn(&FileLook<'_>) -> Option<Guess>;
-/// Looks at a folder.
+/// Inspects a folder.
 pub type RecogniseFolder = fn(&FolderLook<'_>) -> Result<Option<Guess>>;
 
-/// Bytes at a fixed place.
+/// Bytes at a fixed offset.
 #[derive(Debug, Clone, Copy)]
 pub struct Magic {
-    /// Where they lie.
+    /// The offset.
     pub at: usize,
-    /// What lies there.
+    /// The bytes.
     pub bytes: &'static [u8],
 }
 
-/// What a format can do.
+/// The capabilities of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Can {
-    /// Rows are addressed by number: exact shuffles, equal shares, instant resumes.
+    /// Rows can be looked up by number: exact shuffles, equal shares, instant resume.
     pub rows: bool,
-    /// Compressed files, commands and standard input are read from front to back.
+    /// Compressed files, commands and standard input can be read from front to back.
     pub stream: bool,
     /// Rows are decoded in blocks, and shuffles mix some blocks at a time.
     pub blocks: bool,
-    /// Data may lie in any store; otherwise only in files of this machine.
+    /// Data may be in any store; otherwise only in local files.
     pub remote: bool,
-    /// infeed writes it, too.
+    /// infeed can write it, too.
     pub write: bool,
-    /// It is opened on many paths; otherwise on one.
+    /// It can be opened on many paths; otherwise on one.
     pub many: bool,
 }
 
@@ -79,12 +79,12 @@ impl Can {
         Can { rows: true, stream: false, blocks: false, remote: true, write: false, many: true };
 }
 
-/// A file, for telling its format.
+/// A file whose format is to be detected.
 #[derive(Debug, Clone, Copy)]
 pub struct FileLook<'a> {
-    /// Its name, without the ending of a compression.
+    /// Its name, without the extension of a compression.
     pub name: &'a str,
-    /// Its first bytes, 4 KiB where it has them; of a compressed file nothing.
+    /// Its first bytes, up to 4 KiB; empty for a compressed file.
     pub head: &'a [u8],
     /// Its size.
     pub size: u64,
@@ -92,44 +92,44 @@ pub struct FileLook<'a> {
     pub alone: bool,
 }
 
-/// A folder, for telling what lies in it.
+/// A folder whose format is to be detected.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderLook<'a> {
-    /// Its name, without a `/` at its end.
+    /// Its name, without a trailing `/`.
     pub folder: &'a str,
     /// Every file below it.
     pub files: &'a [&'a str],
-    /// Where it lies: for a look at single files.
+    /// Its store, to inspect single files.
     pub store: &'a dyn Store,
 }
 
-/// How sure an entry is that data is of its format. The surest wins; two that are equally sure are an error that names
-/// both.
+/// How sure an entry is that data is of its format. The surest wins; if two are equally sure, that is an error that
+/// names both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sure {
-    /// It could be, if it is nothing else.
+    /// Possible, if nothing else matches.
     Barely,
-    /// Something speaks for it, but less than a name of its own.
+    /// Some evidence, but less than a matching name.
     Weak,
-    /// The name says so.
+    /// The name matches.
     Name,
-    /// The first bytes say so.
+    /// The first bytes match.
     Head,
-    /// Name and first bytes say so.
+    /// Name and first bytes match.
     Certain,
 }
 
-/// What an entry takes data for.
+/// An entry's guess about data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guess {
     /// How sure it is.
     pub sure: Sure,
-    /// How many files of a folder it speaks for. Among folders' guesses that are equally sure, more files win.
+    /// How many files of a folder it covers. Among equally sure guesses about a folder, more files win.
     pub count: usize,
 }
 
 impl Guess {
-    /// A guess about one file.
+    /// Creates a guess about one file.
     pub const fn new(sure: Sure) -> Self {
         Guess { sure, count: 1 }
     }
@@ -140,22 +140,22 @@ impl Guess {
 pub struct OpenRequest<'a> {
     /// The entry that is being opened.
     pub entry: &'static FormatEntry,
-    /// Where everything lies. Names say which store, and stay what the user wrote.
+    /// The store of all names. A name selects its store and stays as the user wrote it.
     pub store: &'a Arc<dyn Store>,
     /// Paths as the user wrote them: patterns, folders, `pipe:` commands, `-`.
     pub paths: &'a [String],
-    /// What the paths stand for, when they were looked up already.
+    /// What the paths stand for, if they were looked up already.
     pub found: Option<&'a [Found]>,
-    /// The names below the only path, when that is a folder and was listed already.
+    /// The names below the only path, if that is a folder and was listed already.
     pub listed: Option<&'a [String]>,
-    /// The arguments as they were given: only those in the entry's `params`.
+    /// The arguments as given: only those in the entry's `params`.
     pub given: &'a Map<String, Json>,
-    /// How many files may be looked at at once.
+    /// How many files may be inspected concurrently.
     pub threads: usize,
 }
 
 impl OpenRequest<'_> {
-    /// What the paths stand for, in the order in which they were written.
+    /// Returns what the paths stand for, in the order in which they were written.
     pub fn find(&self) -> Result<Vec<Found>> {
         if let Some(found) = self.found {
             return Ok(found.to_vec());
@@ -167,19 +167,19 @@ impl OpenRequest<'_> {
         Ok(found)
     }
 
-    /// The arguments with defaults filled in.
+    /// Returns the arguments with defaults filled in.
     pub fn args(&self) -> Result<Args> {
         Args::new(self.entry.name, self.entry.params, self.given)
     }
 }
 
 impl FormatEntry {
-    /// Whether a name, without the ending of a compression, has one of the entry's endings.
+    /// Whether a name, without the extension of a compression, has one of the entry's extensions.
     pub fn has_ending(&self, name: &str) -> bool {
         self.endings.iter().any(|ending| ends_with(name, ending))
     }
 
-    /// How sure the entry is of a file.
+    /// Returns how sure the entry is of a file.
     pub fn look(&self, file: &FileLook<'_>) -> Option<Guess> {
         let named = self.has_ending(file.name);
         if let Some(recognise) = self.recognise {
@@ -197,12 +197,12 @@ impl FormatEntry {
     /// Checks the names of arguments and opens.
     pub fn open(&'static self, request: OpenRequest<'_>) -> Result<Opened> {
         let request = OpenRequest { entry: self, ..request };
-        // Names and what must be given; values are looked at by whoever uses them.
+        // Checks names and required arguments; values are checked where they are used.
         request.args()?;
         (self.open)(&request)
     }
 
-    /// The file of this machine behind a name, for formats that need one.
+    /// Returns the local file of a name, for formats that need one.
     pub fn local_path(&self, store: &dyn Store, name: &str) -> Result<std::path::PathBuf> {
         store.local_path(name).ok_or_else(|| {
             Error::argument(format!(
@@ -213,7 +213,7 @@ impl FormatEntry {
     }
 }
 
-/// Whether a name has an ending, in upper or lower case, and something before it.
+/// Whether a name has an extension, ignoring case, and something before it.
 pub fn ends_with(name: &str, ending: &str) -> bool {
     name.len() > ending.len()
         && name.as_bytes()[name.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())

@@ -1,9 +1,9 @@
-//! Which row stands at which place of an epoch: a pure function.
+//! Orders: which row stands at which place of an epoch, as a pure function.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt::Debug, ops::Range};
 
-/// A place in the endless sequence of samples: the whole checkpoint.
+/// A position in the endless sequence of samples: all that a checkpoint needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Cursor {
     /// Epoch.
@@ -12,21 +12,22 @@ pub struct Cursor {
     pub place: u64,
 }
 
-/// An order of rows. Pure: the same question always has the same answer, whoever asks, on whatever thread.
+/// An order of rows. Pure: the same arguments always give the same result, on any thread.
 ///
-/// Orders are built on one another: each turns its places into places of the one below, and the lowest gives rows.
-/// That is why [`Order::resolve`] works in place on a whole batch of places: a level costs one call per batch.
+/// Orders are built on one another: each maps its places to places of the one below, and the lowest gives rows.
+/// [`Order::resolve`] works in place on a whole batch of places, so a level costs one call per batch.
 pub trait Order: Debug + Send + Sync {
-    /// How many places an epoch has. Every epoch has the same number.
+    /// Returns the number of places of an epoch. Every epoch has the same number.
     fn places(&self) -> u64;
 
     /// Replaces each place by the row that stands there, in the given epoch.
     ///
-    /// Places at or beyond the end are the caller's mistake; they may give any row, but never a panic.
+    /// Places at or beyond the end are a caller's bug; they may give any row, but must not panic.
     fn resolve(&self, epoch: u64, places: &mut [u64]);
 
-    /// The lengths of the runs of places that lie together in storage (shards, row groups), in order, where the order
-    /// follows storage. They add up to [`Order::places`]. `None` when neighbours in the order are no neighbours on disk.
+    /// Returns the lengths of the runs of places that are adjacent in storage (shards, row groups), in order, if the
+    /// order follows storage. They add up to [`Order::places`]. `None` if neighbours in the order are not neighbours
+    /// on disk.
     fn blocks(&self) -> Option<Vec<u64>> {
         None
     }
@@ -36,13 +37,13 @@ pub trait Order: Debug + Send + Sync {
         false
     }
 
-    /// What `explain()` says of it: one line that includes the orders below it.
+    /// Describes it for `explain()`: one line that includes the orders below it.
     fn describe(&self) -> String;
 }
 
-/// Comforts over [`Order`].
+/// Convenience methods for [`Order`].
 pub trait OrderExt: Order {
-    /// The rows at these places; places beyond the end give none.
+    /// Returns the rows at these places; places beyond the end are left out.
     fn rows(&self, epoch: u64, places: Range<u64>) -> Vec<u64> {
         let end = places.end.min(self.places());
         let mut rows: Vec<u64> = (places.start.min(end)..end).collect();
@@ -50,7 +51,7 @@ pub trait OrderExt: Order {
         rows
     }
 
-    /// The row at one place, if there is one.
+    /// Returns the row at one place, if there is one.
     fn row_at(&self, at: Cursor) -> Option<u64> {
         self.rows(at.epoch, at.place..at.place.saturating_add(1)).pop()
     }

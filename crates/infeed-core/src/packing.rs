@@ -1,4 +1,4 @@
-//! Compressed files: how they are named and how they begin.
+//! Compressed files: their extensions and magic numbers.
 
 use crate::opening::ends_with;
 
@@ -28,7 +28,7 @@ impl Packing {
         }
     }
 
-    /// What the names of such files end with.
+    /// Returns the extensions of such files.
     pub fn endings(self) -> &'static [&'static str] {
         match self {
             Packing::Gzip => &[".gz"],
@@ -39,7 +39,7 @@ impl Packing {
         }
     }
 
-    /// What the names of such tars end with, where that is one word.
+    /// Returns the single-word extensions of such tars.
     fn tar_endings(self) -> &'static [&'static str] {
         match self {
             Packing::Gzip => &[".tgz"],
@@ -50,7 +50,7 @@ impl Packing {
         }
     }
 
-    /// The compression that a name speaks of.
+    /// Returns the compression that a name indicates.
     pub fn of_name(name: &str) -> Option<Packing> {
         let has = |packing: &Packing| {
             let mut endings = packing.endings().iter().chain(packing.tar_endings());
@@ -59,7 +59,7 @@ impl Packing {
         Packing::ALL.into_iter().find(has)
     }
 
-    /// The compression of data that begins like this.
+    /// Returns the compression of data with this start.
     pub fn of_head(head: &[u8]) -> Option<Packing> {
         Packing::ALL.into_iter().find(|packing| packing.begins(head))
     }
@@ -67,7 +67,7 @@ impl Packing {
     fn begins(self, head: &[u8]) -> bool {
         match self {
             Packing::Gzip => head.starts_with(b"\x1f\x8b"),
-            // A skippable frame, which parallel compressors put first, says the same as a real one.
+            // A skippable frame, which parallel compressors write first, counts like a real one.
             Packing::Zstd => {
                 head.starts_with(b"\x28\xb5\x2f\xfd") || matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
             }
@@ -77,7 +77,7 @@ impl Packing {
         }
     }
 
-    /// A name without the ending of its compression: `a.jsonl` of `a.jsonl.gz`.
+    /// Returns a name without the extension of its compression: `a.jsonl` for `a.jsonl.gz`.
     pub fn bare(name: &str) -> &str {
         let mut endings = Packing::ALL.iter().flat_map(|packing| packing.endings());
         let ending = endings.find(|ending| ends_with(name, ending));

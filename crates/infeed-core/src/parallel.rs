@@ -1,6 +1,6 @@
-//! The same work for many numbers, by several threads.
+//! Runs the same work for many numbers on several threads.
 //!
-//! There is no pool: the threads end before the call does, so a fork never meets one of them.
+//! There is no pool: the threads end before the call returns, so they cannot be lost in a fork.
 
 use crate::{Error, Result};
 use std::sync::{
@@ -8,9 +8,9 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
-/// `work(0)`, `work(1)`, ... up to `count`, on at most `threads` threads, results in order. The caller's thread is one of
-/// them. Of several errors the one of the lowest number is returned, whatever the timing; work that comes after it may be
-/// left out.
+/// Computes `work(0)`, `work(1)`, ... up to `count` on at most `threads` threads, including the caller's, and returns
+/// the results in order. Of several errors the one with the lowest number is returned, whatever the timing; work
+/// after it may be skipped.
 pub fn map<T: Send + Sync>(
     count: usize,
     threads: usize,
@@ -23,8 +23,8 @@ pub fn map<T: Send + Sync>(
     let failed = AtomicBool::new(false);
     let done: Vec<OnceLock<Result<T>>> = (0..count).map(|_| OnceLock::new()).collect();
     let take = || {
-        // Numbers are taken in order. When one fails, all before it are done or in hand, so the lowest failure is among
-        // those found.
+        // Numbers are taken in order. When one fails, all before it are done or in progress, so the lowest failure is
+        // among those found.
         while !failed.load(Relaxed) {
             let at = next.fetch_add(1, Relaxed);
             let Some(place) = done.get(at) else { break };
@@ -32,7 +32,7 @@ pub fn map<T: Send + Sync>(
             if result.is_err() {
                 failed.store(true, Relaxed);
             }
-            // Each place is filled by whoever took its number, so it is empty.
+            // Only the thread that took the number fills its place, so it is empty.
             let _ = place.set(result);
         }
     };
@@ -46,7 +46,7 @@ pub fn map<T: Send + Sync>(
     done.into_iter().map(|place| place.into_inner().unwrap_or_else(lost)).collect()
 }
 
-/// As [`map`] over the items of a slice. A thread is started for every `worth` of them: less work is not worth a thread.
+/// Like [`map`] over the items of a slice. A thread is started per `worth` items: less work does not justify a thread.
 pub fn map_slice<S: Sync, T: Send + Sync>(
     items: &[S],
     threads: usize,
@@ -63,7 +63,7 @@ pub fn map_slice<S: Sync, T: Send + Sync>(
     Ok(parts.into_iter().flatten().collect())
 }
 
-/// How many threads this machine runs at once.
+/// Returns the CPUs that this process may use.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

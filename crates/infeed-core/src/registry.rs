@@ -1,4 +1,4 @@
-//! Plug-ins are table rows: one [`Entry`] feeds lookup, `infeed list`, the docs table and the Python stubs.
+//! Tables of plug-ins: one [`Entry`] is used for lookup, `infeed list`, the docs table and the Python stubs.
 
 use crate::{Dtype, Error, Result};
 use serde_json::{Map, Value as Json};
@@ -17,8 +17,8 @@ pub struct Param {
 }
 
 impl Param {
-    /// Whether Python must be given it: it has no default, or none that its type allows. The latter is checked by whoever
-    /// uses the argument, who can say more about what is missing.
+    /// Whether Python must pass it: it has no default, or none that its type allows. The latter is checked where the
+    /// argument is used, so that the error can say more.
     pub fn is_required(&self) -> bool {
         self.default.is_none() || self.default == Some("null") && !self.python.contains("None")
     }
@@ -29,11 +29,11 @@ impl Param {
 pub struct Entry<T: ?Sized + 'static> {
     /// The name users write.
     pub name: &'static str,
-    /// One line.
+    /// A one-line description.
     pub about: &'static str,
-    /// Its arguments in the order in which Python takes them by position.
+    /// Its arguments, in the positional order of Python.
     pub params: &'static [Param],
-    /// Makes it.
+    /// Builds it.
     pub build: fn(&Args) -> Result<Box<T>>,
 }
 
@@ -45,7 +45,7 @@ impl<T: ?Sized> Entry<T> {
     }
 }
 
-/// Finds an entry, or says which there are.
+/// Finds an entry. The error lists all of them.
 pub fn find<'a, T: ?Sized>(table: &'a [&'a Entry<T>], name: &str, what: &str) -> Result<&'a Entry<T>> {
     table.iter().copied().find(|e| e.name == name).ok_or_else(|| {
         let names: Vec<&str> = table.iter().map(|e| e.name).collect();
@@ -54,7 +54,7 @@ pub fn find<'a, T: ?Sized>(table: &'a [&'a Entry<T>], name: &str, what: &str) ->
     })
 }
 
-/// The name a typing slip away from `wrong`, if there is one.
+/// Returns the name that is a typo away from `wrong`, if there is one.
 pub fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
     let lower = wrong.to_lowercase();
     names
@@ -65,7 +65,7 @@ pub fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
         .map(|(_, n)| n)
 }
 
-/// Edit distance of two short names.
+/// Returns the edit distance of two short names.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -89,7 +89,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Checks what was given against the parameters of `owner` and fills in defaults.
+    /// Checks the given arguments against the parameters of `owner` and fills in defaults.
     pub fn new(owner: &'static str, params: &[Param], given: &Map<String, Json>) -> Result<Args> {
         let names: Vec<&str> = params.iter().map(|p| p.name).collect();
         if let Some(wrong) = given.keys().find(|k| !names.contains(&k.as_str())) {
@@ -118,7 +118,7 @@ impl Args {
         Ok(Args { owner, values })
     }
 
-    /// An error about one argument.
+    /// Creates an error about one argument.
     pub fn error(&self, name: &str, what: &str) -> Error {
         let got = self.values.get(name).map(Json::to_string).unwrap_or_default();
         Error::argument(format!("{}: {name} {what}, got {got}", self.owner))
@@ -128,7 +128,7 @@ impl Args {
         self.values.get(name).unwrap_or(&Json::Null)
     }
 
-    /// The argument as it was given; `None` for None, and for one that there is not.
+    /// Returns the argument as given; `None` if it is None or does not exist.
     pub fn value(&self, name: &str) -> Option<&Json> {
         self.values.get(name).filter(|value| !value.is_null())
     }
@@ -138,7 +138,7 @@ impl Args {
         self.get(name).is_null()
     }
 
-    /// A whole number of at least `least`.
+    /// Returns an integer of at least `least`.
     pub fn int(&self, name: &str, least: i64) -> Result<i64> {
         match self.get(name).as_i64() {
             Some(n) if n >= least => Ok(n),
@@ -146,28 +146,28 @@ impl Args {
         }
     }
 
-    /// A finite number.
+    /// Returns a finite number.
     pub fn float(&self, name: &str) -> Result<f64> {
         self.get(name).as_f64().filter(|x| x.is_finite()).ok_or_else(|| self.error(name, "must be a number"))
     }
 
-    /// A number in `0..=1`.
+    /// Returns a number in `0..=1`.
     pub fn probability(&self, name: &str) -> Result<f64> {
         let p = self.float(name)?;
         if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(self.error(name, "must be between 0 and 1")) }
     }
 
-    /// True or false.
+    /// Returns a boolean.
     pub fn flag(&self, name: &str) -> Result<bool> {
         self.get(name).as_bool().ok_or_else(|| self.error(name, "must be True or False"))
     }
 
-    /// Text.
+    /// Returns a text.
     pub fn text(&self, name: &str) -> Result<&str> {
         self.get(name).as_str().ok_or_else(|| self.error(name, "must be text"))
     }
 
-    /// A text or a list of texts.
+    /// Returns a list of texts; a single text is a list of one.
     pub fn texts(&self, name: &str) -> Result<Vec<String>> {
         let bad = || self.error(name, "must be a list of texts");
         let one = |x: &Json| x.as_str().map(str::to_owned).ok_or_else(bad);
@@ -177,7 +177,7 @@ impl Args {
         }
     }
 
-    /// Names with a text each, as a dict has them; nothing for anything but a dict.
+    /// Returns the names and texts of a dict; `None` for anything else.
     pub fn pairs(&self, name: &str) -> Result<Option<Vec<(String, String)>>> {
         let Json::Object(items) = self.get(name) else { return Ok(None) };
         let one = |(key, x): (&String, &Json)| {
@@ -187,7 +187,7 @@ impl Args {
         items.iter().map(one).collect::<Result<_>>().map(Some)
     }
 
-    /// A number or a list of numbers.
+    /// Returns a list of numbers; a single number is a list of one.
     pub fn floats(&self, name: &str) -> Result<Vec<f64>> {
         let bad = || self.error(name, "must be a number or a list of numbers");
         match self.get(name) {
@@ -198,7 +198,7 @@ impl Args {
         }
     }
 
-    /// Two numbers.
+    /// Returns two numbers.
     pub fn pair(&self, name: &str) -> Result<(f64, f64)> {
         match self.floats(name)?.as_slice() {
             [a, b] => Ok((*a, *b)),
@@ -206,7 +206,7 @@ impl Args {
         }
     }
 
-    /// A whole number or a list of whole numbers, each at least `least`.
+    /// Returns a list of integers, each at least `least`; a single one is a list of one.
     pub fn ints(&self, name: &str, least: i64) -> Result<Vec<i64>> {
         let bad =
             || self.error(name, &format!("must be a whole number of at least {least}, or a list of them"));
@@ -217,7 +217,7 @@ impl Args {
         }
     }
 
-    /// An image size as torchvision takes it: `n` or `(height, width)`.
+    /// Returns an image size as in torchvision: `n` or `(height, width)`.
     pub fn size(&self, name: &str) -> Result<(u32, u32)> {
         let sides = self.ints(name, 1)?;
         let side = |n: i64| u32::try_from(n).ok().filter(|n| *n <= 65_535);
@@ -229,7 +229,7 @@ impl Args {
         .ok_or_else(|| self.error(name, "must be a size or (height, width), each 1 to 65535"))
     }
 
-    /// An element type.
+    /// Returns a dtype.
     pub fn dtype(&self, name: &str) -> Result<Dtype> {
         let known: Vec<&str> = Dtype::ALL.iter().map(|d| d.name()).collect();
         Dtype::parse(self.text(name)?)

@@ -1,7 +1,8 @@
-//! Randomness has an address: numbers that depend on (seed, epoch, row, stage) and on nothing else.
+//! Addressed random numbers: they depend on (seed, epoch, row, stage) and on nothing else.
 //!
-//! The generator is frozen: changing it changes every user's augmentations, so its outputs are pinned by a test and
-//! a change is breaking. It is SplitMix64 started from a mixed key, small enough to make one per sample and stage.
+//! The generator is frozen: changing it would change every user's augmentations, so its outputs are pinned by a test
+//! and a change is breaking. It is SplitMix64 started from a mixed key, cheap enough to create one per sample and
+//! stage.
 
 /// A small generator for one sample and one stage.
 #[derive(Debug, Clone)]
@@ -19,7 +20,7 @@ pub const fn mix(mut x: u64) -> u64 {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Rng {
-    /// The generator at an address.
+    /// Creates the generator at an address.
     pub const fn at(seed: u64, epoch: u64, row: u64, stage: u64) -> Self {
         let mut key = mix(seed.wrapping_add(STEP));
         key = mix(key ^ epoch.wrapping_mul(STEP).wrapping_add(1));
@@ -28,28 +29,28 @@ impl Rng {
         Rng { state: key }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mix(self.state)
     }
 
-    /// A number in `0.0..1.0` with 53 random bits.
+    /// Returns a number in `0.0..1.0` with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number in `low..high`.
+    /// Returns a number in `low..high`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// A number in `0..n` without bias; 0 when `n` is 0.
+    /// Returns a number in `0..n` without bias; 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
         }
-        // Multiply-shift; the few values that would be drawn too often are drawn again.
+        // Multiply-shift; the few values that would be drawn too often are rejected.
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(n);
             let low = wide as u64;
@@ -59,7 +60,7 @@ impl Rng {
         }
     }
 
-    /// True with probability `p`.
+    /// Returns `true` with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }

@@ -12,15 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One per worker thread: buffers and decoders that are costly to make and cheap to keep.
+/// Buffers and decoders that are expensive to create and cheap to keep: one per worker thread.
 pub struct Scratch {
     /// The resampler with its coefficient cache.
     pub resampler: Resampler,
     /// Pixels between decoder and resampler.
     pub pixels: Vec<u8>,
-    /// Pixels that were replaced by others: the memory for what the next operation makes.
+    /// The memory of replaced pixels, for the result of the next operation.
     pub spare: Vec<u8>,
-    /// Time spent decoding since it was last taken; the trace tells decode and pixel work apart with it.
+    /// Time spent decoding since it was last taken; the trace uses it to separate decode time from pixel time.
     decoding: Duration,
     kept: Vec<(TypeId, Box<dyn Any + Send>)>,
     budget: Arc<Budget>,
@@ -35,7 +35,7 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// Empty scratch with the default budget.
+    /// Creates an empty scratch.
     pub fn new() -> Self {
         Scratch::with_budget(Arc::default())
     }
@@ -83,7 +83,7 @@ impl Scratch {
         }
     }
 
-    /// The thread's own `T`, made on first use.
+    /// Returns the thread's own `T`, created on first use.
     pub fn keep<T: Any + Send, E>(&mut self, make: impl FnOnce() -> Result<T, E>) -> Result<&mut T, E> {
         let id = TypeId::of::<T>();
         let at = match self.kept.iter().position(|(k, _)| *k == id) {
@@ -107,7 +107,7 @@ impl Scratch {
         out
     }
 
-    /// Time spent decoding since the last call.
+    /// Returns the time spent decoding since the last call.
     pub fn take_decoding(&mut self) -> Duration {
         std::mem::take(&mut self.decoding)
     }

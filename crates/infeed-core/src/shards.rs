@@ -1,28 +1,28 @@
-//! Many shards in little memory.
+//! A compact list of shards.
 
 use crate::{Error, Result, Shard, Sums};
 
-/// A list of shards. Names of a data set differ in a few digits, so what all of them begin and end with is kept once
-/// and the rest of all names in one string; a [`Shard`] is made when one is asked for.
+/// A list of shards. Names of a data set differ in a few digits, so their common prefix and suffix are stored once, and
+/// the rest of all names in one string. A [`Shard`] is created on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shards {
     head: String,
     tail: String,
-    /// Of each name what lies between `head` and `tail`.
+    /// The part of each name between `head` and `tail`.
     middles: String,
     lens: Sums<u32>,
     sizes: Vec<u64>,
-    /// [`UNKNOWN`] where the store does not know the age.
+    /// Modification times; [`UNKNOWN`] if the store does not know one.
     ages: Vec<u64>,
     /// [`UNKNOWN`] where the store has no versions.
     versions: Vec<u64>,
 }
 
-/// Stands for no age, and is the year 2554.
+/// Stands for an unknown modification time; as a time it would be the year 2554.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Shards {
-    /// The same shards in little memory.
+    /// Creates a compact list of these shards.
     pub fn new(shards: &[Shard]) -> Result<Self> {
         let Some(first) = shards.first() else { return Ok(Shards::default()) };
         let mut head = first.name.len();
@@ -57,7 +57,7 @@ impl Shards {
         Ok(out)
     }
 
-    /// How many there are.
+    /// Returns the number of shards.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }
@@ -67,24 +67,24 @@ impl Shards {
         self.sizes.is_empty()
     }
 
-    /// What all names begin with.
+    /// Returns the common prefix of all names.
     pub fn head(&self) -> &str {
         &self.head
     }
 
-    /// A shard by its place in the list.
+    /// Returns a shard by its index.
     pub fn get(&self, place: usize) -> Option<Shard> {
         let name = self.name(place)?.into();
         let version = self.versions.get(place).copied().filter(|version| *version != UNKNOWN);
         Some(Shard { name, size: self.sizes[place], modified: self.modified(place), version })
     }
 
-    /// The name of a shard.
+    /// Returns the name of a shard.
     pub fn name(&self, place: usize) -> Option<String> {
         Some([&self.head, self.middle(place)?, &self.tail].concat())
     }
 
-    /// Puts the name of a shard in place of what `out` holds: all names can be looked at in the same memory.
+    /// Replaces the content of `out` by the name of a shard, so that many names can be read without allocating.
     pub fn name_into(&self, place: usize, out: &mut String) {
         out.clear();
         if let Some(middle) = self.middle(place) {
@@ -92,12 +92,12 @@ impl Shards {
         }
     }
 
-    /// The size of each.
+    /// Returns the size of each shard.
     pub fn sizes(&self) -> &[u64] {
         &self.sizes
     }
 
-    /// When a shard was last changed, where that is known.
+    /// Returns the modification time of a shard, if known.
     pub fn modified(&self, place: usize) -> Option<u64> {
         self.ages.get(place).copied().filter(|age| *age != UNKNOWN)
     }
@@ -108,12 +108,12 @@ impl Shards {
     }
 }
 
-/// How many pairs from the first one on are equal.
+/// Returns the number of leading equal pairs.
 fn common(pairs: impl Iterator<Item = (u8, u8)>) -> usize {
     pairs.take_while(|(a, b)| a == b).count()
 }
 
-/// The last place at or before `at` where `text` may be cut.
+/// Returns the last character boundary of `text` at or before `at`.
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;

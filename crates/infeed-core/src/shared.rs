@@ -1,4 +1,4 @@
-//! Pixels that several views of one image share: whoever needs them first decodes them, for all.
+//! Pixels shared by several views of one image: the first that needs them decodes them for all.
 
 use crate::{Channels, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want};
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// An encoded image that is decoded once, whole and at full size, however many views there are.
+/// An encoded image that is decoded once, whole and at full size, for any number of views.
 #[derive(Debug)]
 pub(crate) struct Shared {
     bytes: Bytes,
@@ -17,7 +17,7 @@ pub(crate) struct Shared {
     pixels: OnceLock<Arc<Vec<u8>>>,
 }
 
-/// The pixels that a thread shared out last. When all views of them are gone, their memory is used again.
+/// The pixels that a thread shared last. Their memory is reused once all views of them are gone.
 #[derive(Default)]
 struct Last(Arc<Vec<u8>>);
 
@@ -26,7 +26,7 @@ impl Shared {
         Shared { bytes, codec, info, want, pixels: OnceLock::new() }
     }
 
-    /// Interleaved u8 rows of the whole image.
+    /// Returns the interleaved u8 rows of the whole image.
     pub(crate) fn pixels(&self, channels: u8, scratch: &mut Scratch) -> Result<Arc<Vec<u8>>> {
         if let Some(pixels) = self.pixels.get() {
             return Ok(Arc::clone(pixels));

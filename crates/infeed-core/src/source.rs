@@ -1,50 +1,51 @@
-//! Rows by number.
+//! Sources: rows by number.
 
 use crate::{Error, Record, Result, Spec};
 use std::{fmt::Debug, sync::Arc};
 
 /// Everything that can be read by row number: store x format, a folder, a wrapped data set.
 pub trait Source: Debug + Send + Sync {
-    /// The fields of a record.
+    /// Returns the fields of a record.
     fn spec(&self) -> &Spec;
 
-    /// Rows in each shard; their sum is the length. Rows are numbered shard after shard.
+    /// Returns the rows of each shard; their sum is the length. Rows are numbered shard after shard.
     fn shard_rows(&self) -> &[u64];
 
-    /// The shard that holds a row.
+    /// Returns the name of the shard that holds a row.
     fn shard_of(&self, row: u64) -> String;
 
-    /// The name of a row.
+    /// Returns the name of a row.
     fn key(&self, row: u64) -> String;
 
-    /// About how many bytes reading a row moves.
+    /// Returns about how many bytes are read for a row.
     fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64;
 
-    /// The records of these rows, in the same order, with these fields. Sorted rows let neighbours be read together.
+    /// Returns the records of these rows, in the same order, with these fields. Sorted rows let neighbours be read
+    /// together.
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>>;
 
-    /// Says that these rows will be fetched soon. A hint: doing nothing is right.
+    /// Announces that these rows will be fetched soon. Only a hint: doing nothing is correct.
     fn will_fetch(&self, _rows: &[u64], _fields: &[Arc<str>]) {}
 
-    /// Names of the classes that a `label` field numbers, where the source has them.
+    /// Returns the names of the classes that a `label` field numbers, if the source has them.
     fn classes(&self) -> &[String] {
         &[]
     }
 
-    /// What was left out of damaged shards when they were opened, in words.
+    /// Returns descriptions of what was left out of damaged shards when they were opened.
     fn damage(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// A number that is known of every row without reading it: `bytes`, and `label` where there are classes. `None` when
-    /// the source does not know it.
+    /// Returns a number per row that is known without reading: `bytes`, and `label` if there are classes. `None` if the
+    /// source does not know it.
     fn column(&self, _name: &str) -> Result<Option<Vec<i64>>> {
         Ok(None)
     }
 
-    /// Rows of the units that are read and decoded as a whole (row groups), where these are larger than a row; their sum is
-    /// the length. A shuffle then mixes some units at a time, so that each is decoded once. Empty when rows are read one by
-    /// one.
+    /// Returns the rows of each unit that is read and decoded as a whole (a row group), if units are larger than a
+    /// row; their sum is the length. A shuffle then mixes some units at a time, so that each is decoded once. Empty
+    /// if rows are read one by one.
     fn block_rows(&self) -> &[u64] {
         &[]
     }
@@ -54,22 +55,22 @@ pub trait Source: Debug + Send + Sync {
         false
     }
 
-    /// Writes fields of many rows straight to where batches have them, without a record in between: `out[i]` is for
-    /// `fields[i]` and has the rows one after the other, in the order of `rows`, without gaps. Rows come in any order, and
-    /// more than once. After an error `out` may hold anything: whoever called then goes row by row with [`Source::fetch`],
-    /// which must fail for the same rows and say why.
+    /// Writes fields of many rows directly into batches, without records: `out[i]` is for `fields[i]` and receives
+    /// the rows contiguously, in the order of `rows`. Rows come in any order, and may repeat. After an error the
+    /// content of `out` is unspecified: the caller then goes row by row with [`Source::fetch`], which must fail for
+    /// the same rows and say why.
     fn fill(&self, _rows: &[u64], _fields: &[Arc<str>], _out: &mut [&mut [u8]]) -> Result<()> {
         Err(Error::Internal { what: "this source cannot fill batches".to_owned() })
     }
 
-    /// How much memory the source may use for what it keeps between calls. A hint.
+    /// Sets how much memory the source may use for its caches. Only a hint.
     fn set_memory(&self, _bytes: u64) {}
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(&self) -> u64 {
         self.shard_rows().iter().sum()
     }
 
-    /// What `explain()` says of the source.
+    /// Describes the source for `explain()`.
     fn describe(&self) -> String;
 }

@@ -1,22 +1,22 @@
-//! What a field or a sample looks like, known before anything is read.
+//! Specs: kind, dtype and shape of fields and samples, known before anything is read.
 
 use crate::{Dtype, Error, PixelLayout, Result};
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 
-/// One dimension: a number, or unknown until the sample is there.
+/// One dimension: a number, or unknown until the sample exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dim {
     /// The same for every sample.
     Fixed(usize),
-    /// Differs from sample to sample.
+    /// Varies from sample to sample.
     Any,
 }
 
-/// What a field is.
+/// The kind of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FieldKind {
-    /// Bytes as they lie in the shard.
+    /// Bytes as stored in the shard.
     Encoded,
     /// UTF-8 text.
     Text,
@@ -28,10 +28,10 @@ pub enum FieldKind {
     Image(PixelLayout),
 }
 
-/// Kind, element type and shape of one field.
+/// Kind, dtype and shape of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldSpec {
-    /// What it is.
+    /// The kind.
     pub kind: FieldKind,
     /// Element type; `u8` for bytes and text.
     pub dtype: Dtype,
@@ -60,7 +60,7 @@ impl FieldSpec {
         FieldSpec { kind: FieldKind::Array, dtype, shape: vec![] }
     }
 
-    /// An array of unknown shape.
+    /// An array of this shape.
     pub fn array(dtype: Dtype, shape: Vec<Dim>) -> Self {
         FieldSpec { kind: FieldKind::Array, dtype, shape }
     }
@@ -74,7 +74,7 @@ impl FieldSpec {
         }
     }
 
-    /// The shape as numbers when every dimension is fixed.
+    /// Returns the shape as numbers, if every dimension is fixed.
     pub fn fixed_shape(&self) -> Option<Vec<usize>> {
         self.shape
             .iter()
@@ -85,7 +85,7 @@ impl FieldSpec {
             .collect()
     }
 
-    /// Bytes of one sample when every dimension is fixed and the field is an array or image.
+    /// Returns the bytes of one sample, if every dimension is fixed and the field is an array or image.
     pub fn fixed_bytes(&self) -> Option<usize> {
         match self.kind {
             FieldKind::Array | FieldKind::Image(_) => {
@@ -95,7 +95,7 @@ impl FieldSpec {
         }
     }
 
-    /// Height, width and channels of an image spec.
+    /// Returns height, width and channels of an image spec.
     pub fn image_dims(&self) -> Option<(Dim, Dim, Dim)> {
         match (self.kind, self.shape.as_slice()) {
             (FieldKind::Image(PixelLayout::Hwc), [h, w, c])
@@ -104,7 +104,7 @@ impl FieldSpec {
         }
     }
 
-    /// The same image spec with another height and width.
+    /// Returns the image spec with another height and width.
     #[must_use]
     pub fn with_size(&self, height: Dim, width: Dim) -> Self {
         let mut out = self.clone();
@@ -117,7 +117,7 @@ impl FieldSpec {
         out
     }
 
-    /// The same image spec in another layout.
+    /// Returns the image spec with another layout.
     #[must_use]
     pub fn with_layout(&self, layout: PixelLayout) -> Self {
         let mut out = self.clone();
@@ -161,17 +161,17 @@ impl fmt::Display for FieldSpec {
 /// The fields of a record or sample, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spec {
-    /// Name and shape of every field.
+    /// Name and spec of every field.
     pub fields: Vec<(Arc<str>, FieldSpec)>,
 }
 
 impl Spec {
-    /// The place of a field.
+    /// Returns the index of a field.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|(n, _)| &**n == name)
     }
 
-    /// The place of a field, or an error that lists those there are.
+    /// Returns the index of a field, or an error that lists the fields.
     pub fn require(&self, name: &str, stage: &str) -> Result<usize> {
         self.position(name).ok_or_else(|| {
             let names: Vec<&str> = self.fields.iter().map(|(n, _)| &**n).collect();

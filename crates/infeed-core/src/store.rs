@@ -1,4 +1,4 @@
-//! Bytes by name and range.
+//! Stores: bytes by name and range.
 
 mod forward;
 
@@ -15,7 +15,7 @@ pub struct Shard {
     pub name: Arc<str>,
     /// Size in bytes.
     pub size: u64,
-    /// Time of the last change, in nanoseconds since 1970, where the store knows it.
+    /// Modification time in nanoseconds since 1970, if the store knows it.
     pub modified: Option<u64>,
     /// A number that differs whenever the object was replaced or written to, where the store has one. Unlike `modified`
     /// nobody can set it back, and it means nothing on another machine.
@@ -27,7 +27,7 @@ pub struct Shard {
 pub enum Found {
     /// An object that exists.
     File(String),
-    /// A folder that exists, without a `/` at its end unless it is the root.
+    /// A folder that exists, without a trailing `/` unless it is the root.
     Folder(String),
 }
 
@@ -39,49 +39,50 @@ impl Found {
     }
 }
 
-/// Where bytes lie: local disk, object store, http, memory.
+/// Storage of bytes: local disk, object store, http, memory.
 ///
-/// Every reader of infeed takes its bytes from here, whatever the format. A store must have `list`, `stat` and `read`; the
-/// rest has answers that are right for every store and can be replaced by better ones. The suite `stores` of the testkit
-/// checks what is promised here.
+/// Every reader of infeed takes its bytes from here, whatever the format. A store must implement `list`, `stat` and
+/// `read`; the other methods have defaults that are correct for every store and can be overridden by better ones. The
+/// suite `stores` of the testkit checks this contract.
 pub trait Store: Debug + Send + Sync {
-    /// Every object whose name starts with `prefix`, sorted by name.
+    /// Returns every object whose name starts with `prefix`, sorted by name.
     fn list(&self, prefix: &str) -> Result<Vec<Shard>>;
 
-    /// Name, size and age of the objects asked for, in the same order. A missing one is [`Error::NotFound`].
+    /// Returns name, size and modification time of these objects, in the same order. A missing one is
+    /// [`Error::NotFound`].
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>>;
 
-    /// The bytes of each range, in the same order. A range beyond the end is an error, never short bytes; so is an object
-    /// that is known to have changed since the shard was listed.
+    /// Returns the bytes of each range, in the same order. A range beyond the end is an error, never a short read; so
+    /// is an object that is known to have changed since the shard was listed.
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
-    /// Says that these ranges will be read soon. A hint: doing nothing is right.
+    /// Announces that these ranges will be read soon. Only a hint: doing nothing is correct.
     fn will_read(&self, _shard: &Shard, _ranges: &[Range<u64>]) {}
 
-    /// The whole object as memory that is filled by touching it, where the store can give that. `None` means that the
+    /// Returns the whole object as memory that is read on first touch, if the store supports that. With `None` the
     /// reader reads ranges instead.
     ///
-    /// Others can change such bytes while they are looked at: code that reads a value twice and trusts it to stay the same
-    /// must copy it first.
+    /// Others can change such bytes at any time: code that reads a value twice and relies on it being the same must
+    /// copy it first.
     fn map(&self, _shard: &Shard) -> Result<Option<Bytes>> {
         Ok(None)
     }
 
-    /// The bytes from `from` to the end, to be read from front to back, where the store has a better way than ranges.
-    /// [`forward`] is what readers call: it works with every store.
+    /// Returns the bytes from `from` to the end as a reader, if the store has a better way than ranges. Readers call
+    /// [`forward`], which works with every store.
     fn stream(&self, _shard: &Shard, _from: u64) -> Result<Option<Box<dyn Read + Send>>> {
         Ok(None)
     }
 
-    /// The names of all objects below a folder, sorted. Stores that have folders of their own name each sub-folder, too,
-    /// with a `/` at its end.
+    /// Returns the names of all objects below a folder, sorted. Stores with real folders also return each sub-folder,
+    /// with a trailing `/`.
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         let prefix =
             if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") };
         Ok(self.list(&prefix)?.into_iter().map(|shard| shard.name.to_string()).collect())
     }
 
-    /// What a path stands for: an object, a folder, or with patterns many of them, sorted. Nothing is
+    /// Returns what a path stands for: an object, a folder, or with patterns many of them, sorted. No match is
     /// [`Error::NotFound`].
     fn find(&self, path: &str) -> Result<Vec<Found>> {
         match self.stat(&[path.to_owned()]) {
@@ -97,20 +98,20 @@ pub trait Store: Debug + Send + Sync {
         }
     }
 
-    /// The file of this machine that an object is, for formats that can only be read from one (their table entry says so).
+    /// Returns the local file of an object, for formats that can only be read from one (their table entry says so).
     fn local_path(&self, _name: &str) -> Option<PathBuf> {
         None
     }
 }
 
-/// Comforts over [`Store`].
+/// Convenience methods for [`Store`].
 pub trait StoreExt: Store {
-    /// One whole object.
+    /// Reads a whole object.
     fn read_all(&self, shard: &Shard) -> Result<Bytes> {
         self.read_one(shard, 0..shard.size)
     }
 
-    /// One range.
+    /// Reads one range.
     fn read_one(&self, shard: &Shard, range: Range<u64>) -> Result<Bytes> {
         let mut bytes = self.read(shard, std::slice::from_ref(&range))?;
         match (bytes.pop(), bytes.is_empty()) {
@@ -121,7 +122,7 @@ pub trait StoreExt: Store {
         }
     }
 
-    /// One object by name.
+    /// Looks up one object by name.
     fn stat_one(&self, name: &str) -> Result<Shard> {
         self.stat(&[name.to_owned()])?
             .pop()

@@ -1,28 +1,28 @@
-//! Where the parts of a long list begin, without a number of eight bytes for each of them.
+//! Prefix sums in little memory.
 
 use std::ops::Range;
 
-/// Parts between two starts that are written down. Adding up fifteen neighbours costs less than a missed cache line.
+/// Interval of stored starts. Adding up fifteen lengths costs less than a cache miss.
 const EVERY: usize = 16;
 
-/// Lengths of parts that lie one after the other, and where each part starts.
+/// Lengths of consecutive parts, and where each part starts.
 ///
-/// Starts are kept for every sixteenth part only; the others are added up when asked for.
+/// Only the start of every sixteenth part is stored; the others are computed on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums<T = u64> {
     lens: Vec<T>,
-    /// Where the parts 0, 16, 32, ... start.
+    /// Starts of the parts 0, 16, 32, ...
     starts: Vec<u64>,
     total: u64,
 }
 
 impl<T: Copy + Into<u64>> Sums<T> {
-    /// No parts, with room for some.
+    /// Creates an empty list with capacity for `parts` parts.
     pub fn with_capacity(parts: usize) -> Self {
         Sums { lens: Vec::with_capacity(parts), starts: Vec::with_capacity(parts.div_ceil(EVERY)), total: 0 }
     }
 
-    /// Adds a part at the end.
+    /// Appends a part.
     pub fn push(&mut self, len: T) {
         if self.lens.len().is_multiple_of(EVERY) {
             self.starts.push(self.total);
@@ -31,7 +31,7 @@ impl<T: Copy + Into<u64>> Sums<T> {
         self.total += len.into();
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.lens.len()
     }
@@ -41,17 +41,17 @@ impl<T: Copy + Into<u64>> Sums<T> {
         self.lens.is_empty()
     }
 
-    /// The length of each part.
+    /// Returns the length of each part.
     pub fn lens(&self) -> &[T] {
         &self.lens
     }
 
-    /// The length of all parts together.
+    /// Returns the total length.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Where a part lies, if there is one of that number.
+    /// Returns the range of a part, if it exists.
     pub fn range(&self, part: usize) -> Option<Range<u64>> {
         let len: u64 = (*self.lens.get(part)?).into();
         let noted = part / EVERY;
@@ -59,7 +59,7 @@ impl<T: Copy + Into<u64>> Sums<T> {
         Some(start..start + len)
     }
 
-    /// The part that holds a place, and the place inside it. Parts without length hold nothing.
+    /// Returns the part that holds a place, and the offset in it. Empty parts hold nothing.
     pub fn find(&self, place: u64) -> Option<(usize, u64)> {
         if place >= self.total {
             return None;
@@ -76,7 +76,7 @@ impl<T: Copy + Into<u64>> Sums<T> {
         None
     }
 
-    /// Gives back memory that no part needs.
+    /// Releases unused memory.
     pub fn shrink(&mut self) {
         self.lens.shrink_to_fit();
         self.starts.shrink_to_fit();

@@ -1,20 +1,20 @@
-//! Locks that survive a panic.
+//! Locks that ignore poisoning.
 //!
 //! A panic of one sample is caught and becomes an error, so a lock that was held at that moment must stay usable: what it
-//! guards is changed in single steps and is whole between them. These helpers are the one place where a poisoned lock is
-//! taken all the same.
+//! guards is changed in single steps and is consistent between them. These helpers are the one place where poisoned
+//! locks are acquired.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-/// Taking a [`Mutex`], poisoned or not.
+/// Locking of a [`Mutex`], poisoned or not.
 pub trait Hold<T: ?Sized> {
-    /// Waits for the lock and holds it.
+    /// Acquires the lock, blocking until it is free.
     fn hold(&self) -> MutexGuard<'_, T>;
 
-    /// What the lock guards, when nobody else can hold it any more.
+    /// Returns the guarded value; consumes the lock.
     fn into_held(self) -> T
     where
         Self: Sized,
@@ -36,10 +36,10 @@ impl<T: ?Sized> Hold<T> for Mutex<T> {
 
 /// Waiting on a [`Condvar`], whether or not the lock was poisoned meanwhile.
 pub trait WaitHeld {
-    /// Lets go of the lock, sleeps until woken, and holds the lock again.
+    /// Releases the lock, sleeps until woken, and acquires the lock again.
     fn wait_held<'a, T>(&self, held: MutexGuard<'a, T>) -> MutexGuard<'a, T>;
 
-    /// The same for at most a while.
+    /// Like [`WaitHeld::wait_held`], with a timeout.
     fn wait_held_for<'a, T>(&self, held: MutexGuard<'a, T>, at_most: Duration) -> MutexGuard<'a, T>;
 }
 

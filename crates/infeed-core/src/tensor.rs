@@ -15,7 +15,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Checks that the bytes fill the shape.
+    /// Creates a tensor; fails if the bytes do not match the shape.
     pub fn new(dtype: Dtype, shape: Vec<usize>, data: Bytes) -> Result<Self> {
         let wanted = shape.iter().try_fold(dtype.size(), |n, d| n.checked_mul(*d));
         if wanted != Some(data.len()) {
@@ -24,12 +24,12 @@ impl Tensor {
         Ok(Tensor { dtype, shape, data })
     }
 
-    /// One integer.
+    /// Creates an integer scalar.
     pub fn int(value: i64) -> Self {
         Tensor { dtype: Dtype::I64, shape: vec![], data: Bytes::copy_from_slice(&value.to_ne_bytes()) }
     }
 
-    /// One float.
+    /// Creates a float scalar.
     pub fn float(value: f64) -> Self {
         Tensor { dtype: Dtype::F64, shape: vec![], data: Bytes::copy_from_slice(&value.to_ne_bytes()) }
     }

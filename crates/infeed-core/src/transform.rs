@@ -13,14 +13,14 @@ pub struct Context<'a> {
     pub scratch: &'a mut Scratch,
 }
 
-/// A change of one field.
+/// A transform of one field.
 pub trait Transform: Debug + Send + Sync {
-    /// What the field looks like afterwards; refuses fields it cannot work on, with the cure in the message.
+    /// Returns the spec of the field afterwards. Refuses fields it cannot work on, with a remedy in the message.
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec>;
 
-    /// The transform for the field that is named at this place, where one call works on several fields in different ways:
-    /// the first becomes the input of a model, the second what it should answer. Nothing means that all are treated alike.
-    /// All of them get the same random numbers.
+    /// Returns the transform for the field at this position, if one call treats several fields differently: the first
+    /// becomes the input of a model, the second the expected output. `None` means that all are treated alike. All of
+    /// them get the same random numbers.
     fn at(&self, _place: usize) -> Result<Option<Arc<dyn Transform>>> {
         Ok(None)
     }

@@ -3,17 +3,17 @@
 use crate::{Error, Image, Result, Tensor};
 use bytes::Bytes;
 
-/// A field's value on its way from bytes to batch.
+/// A field's value between bytes and batch.
 #[derive(Debug, Clone, Default)]
 pub enum Value {
     /// The row does not have this field.
     #[default]
     Missing,
-    /// Bytes as they lie in the shard.
+    /// Bytes as stored in the shard.
     Bytes(Bytes),
     /// Text.
     Text(String),
-    /// JSON text, checked.
+    /// Valid JSON text.
     Json(String),
     /// A dense array.
     Tensor(Tensor),
@@ -22,7 +22,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Returns its kind, for messages.
     pub fn what(&self) -> &'static str {
         match self {
             Value::Missing => "nothing",
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// The image inside, or an error.
+    /// Returns the image inside, or an error.
     pub fn image_mut(&mut self) -> Result<&mut Image> {
         match self {
             Value::Image(image) => Ok(image),

@@ -1,8 +1,9 @@
 //! The geometry of an image that has not been decoded yet.
 //!
-//! Crops, resizes, flips and pads only move numbers here. One rule keeps it simple: per axis there is one crop of the
-//! source, then at most one resize, then one window on the result, which may be flipped and may reach outside (there
-//! the fill colour shows). Whatever does not fit that form makes the image render first ([`crate::Image::settle`]).
+//! Crops, resizes, flips and pads only change numbers here. One rule keeps it simple: per axis there is one crop of
+//! the source, then at most one resize, then one window on the result, which may be flipped and may reach outside
+//! (where the fill colour is visible). An operation that does not fit that form renders the image first
+//! ([`crate::Image::settle`]).
 
 use std::ops::Range;
 
@@ -13,11 +14,11 @@ pub struct Track {
     pub start: u32,
     /// Source pixels in the crop.
     pub len: u32,
-    /// What the crop is resized to.
+    /// The size that the crop is resized to.
     pub full: u32,
-    /// First pixel of the window in the resized crop; negative where padding shows.
+    /// First pixel of the window in the resized crop; negative where there is padding.
     pub at: i64,
-    /// Length of the window: what comes out.
+    /// Length of the window, which is the output size.
     pub out: u32,
     /// Whether the window is mirrored.
     pub flip: bool,
@@ -29,26 +30,26 @@ impl Track {
         Track { start: 0, len, full: len, at: 0, out: len, flip: false }
     }
 
-    /// Takes `out` pixels from `at`, in what is visible now.
+    /// Takes `out` pixels from `at`, relative to the visible part.
     pub fn crop(&mut self, at: i64, out: u32) {
         let at = if self.flip { i64::from(self.out) - at - i64::from(out) } else { at };
         self.at += at;
         self.out = out;
     }
 
-    /// Mirrors what is visible.
+    /// Mirrors the visible part.
     pub fn mirror(&mut self) {
         self.flip = !self.flip;
     }
 
-    /// Whether a resize still fits: none was done, and no padding shows.
+    /// Whether a resize is still possible: none was done, and no padding is visible.
     pub fn can_resize(&self) -> bool {
         self.full == self.len && !self.padded()
     }
 
-    /// Resizes what is visible. The caller has asked [`Track::can_resize`].
+    /// Resizes the visible part. The caller has checked [`Track::can_resize`].
     pub fn resize(&mut self, full: u32) {
-        // Crops are cuts: a resize after a crop must not see the pixels that were cut off.
+        // A resize after a crop must not see the pixels that were cut off.
         self.start += u32::try_from(self.at).unwrap_or(0);
         self.len = self.out;
         self.full = full;
@@ -61,14 +62,14 @@ impl Track {
         self.at < 0 || self.at + i64::from(self.out) > i64::from(self.full)
     }
 
-    /// The part of the window inside the image, in pixels of the resized crop.
+    /// Returns the part of the window inside the image, in pixels of the resized crop.
     pub fn inside(&self) -> Range<u32> {
         let low = self.at.clamp(0, i64::from(self.full));
         let high = (self.at + i64::from(self.out)).clamp(low, i64::from(self.full));
         low as u32..high as u32
     }
 
-    /// Where [`Track::inside`] starts in the output.
+    /// Returns where [`Track::inside`] starts in the output.
     pub fn lead(&self) -> u32 {
         let inside = self.inside();
         let before = (i64::from(inside.start) - self.at).clamp(0, i64::from(self.out)) as u32;
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the operations mean on a list of pixels; `None` is padding.
+    /// The effect of the operations on a list of pixels; `None` is padding.
     fn show(track: &Track) -> Vec<Option<u32>> {
         assert_eq!(track.full, track.len, "the model has no resize");
         let mut out: Vec<Option<u32>> = (track.at..track.at + i64::from(track.out))
@@ -110,8 +111,9 @@ mod tests {
                         .collect();
                 }
             }
-            // A crop may push the window outside and a later one back in: what was cut stays cut in the list, but
-            // shows again in the track. Callers settle a padded image before cropping back, so compare only then.
+            // A crop may move the window outside and a later one back in: cut pixels stay cut in the list, but are
+            // visible again in the track. Callers settle a padded image before cropping back, so only the other cases
+            // are compared.
             if !list.contains(&None) {
                 prop_assert_eq!(show(&track), list);
             }

@@ -1,11 +1,11 @@
-//! Changes that are more than numbers: to pixels, and over finished values.
+//! Operations on pixels and finished values, beyond changes of the view.
 
 use super::{Finish, Image, Origin};
 use crate::{Cover, Error, Result, Scratch, view::Track};
 use std::sync::Arc;
 
 impl Image {
-    /// Renders what is seen now, so that anything can be done to the pixels. The finish stays for later.
+    /// Renders the current view, so that the pixels can be edited. The finish is applied later.
     pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
         let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
         let covers = std::mem::take(&mut self.covers);
@@ -16,7 +16,7 @@ impl Image {
         Ok(())
     }
 
-    /// Settles and hands out the pixels for changing: interleaved u8 rows without gaps.
+    /// Settles and returns the pixels for changing: interleaved u8 rows without padding.
     pub fn pixels_mut(&mut self, scratch: &mut Scratch) -> Result<&mut Vec<u8>> {
         self.uncovered()?;
         let whole = self.x == Track::new(self.size.0) && self.y == Track::new(self.size.1);
@@ -31,8 +31,9 @@ impl Image {
         }
     }
 
-    /// Settles and replaces the image by one of (width, height, channels). `draw` is given the pixels as they are and
-    /// those to be, and writes all of them. The two swap memory with the thread's spare, so nothing is copied.
+    /// Settles and replaces the image by one of (width, height, channels). `draw` gets the old pixels and the new
+    /// ones, and must write all of the new ones. Both swap memory with the thread's spare buffer, so nothing is
+    /// copied.
     pub fn redraw(
         &mut self,
         (width, height, channels): (u32, u32, u8),
@@ -50,7 +51,7 @@ impl Image {
         Ok(())
     }
 
-    /// Refuses images with covers: what comes next would have to change them too, and cannot.
+    /// Refuses images with covers: the next operation would have to change them too, and cannot.
     pub(super) fn uncovered(&self) -> Result<()> {
         if self.covers.is_empty() {
             return Ok(());
@@ -72,9 +73,9 @@ impl Image {
         Ok(())
     }
 
-    /// Turns the values of channel `c` into (value - mean) / std, those of covers too.
+    /// Changes the values of channel `c` to (value - mean) / std, including those of covers.
     pub fn normalize(&mut self, c: usize, mean: f64, std: f64) {
-        // Folded in f64: one multiply and one add per value, and no rounding twice.
+        // Combined in f64: one multiply and one add per value, rounded once.
         let fold = |scale: &mut f32, bias: &mut f32| {
             *scale = (f64::from(*scale) / std) as f32;
             *bias = ((f64::from(*bias) - mean) / std) as f32;

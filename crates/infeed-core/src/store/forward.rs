@@ -1,4 +1,4 @@
-//! An object read from front to back.
+//! Reads an object from front to back.
 
 use super::{Shard, Store, StoreExt};
 use crate::{Error, Result};
@@ -8,11 +8,11 @@ use std::{
     sync::Arc,
 };
 
-/// Bytes asked for at a time where the store has no stream of its own.
+/// Bytes requested at a time, if the store has no stream of its own.
 const CHUNK: u64 = 1 << 20;
 
 /// Reads an object from `from` to its end. An object that ends early is an error that names it and both sizes: a
-/// compressed stream that stops in the middle must not look like one that is complete.
+/// truncated compressed stream must not look like a complete one.
 pub fn forward(store: &Arc<dyn Store>, shard: &Shard, from: u64) -> Result<Box<dyn Read + Send>> {
     if from > shard.size {
         let what = format!("byte {from} is beyond its end at {}", shard.size);
@@ -27,11 +27,11 @@ pub fn forward(store: &Arc<dyn Store>, shard: &Shard, from: u64) -> Result<Box<d
     Ok(Box::new(Whole { bytes, at: from, shard: shard.clone() }))
 }
 
-/// One range after the other.
+/// Reads one range after the other.
 struct Ranges {
     store: Arc<dyn Store>,
     shard: Shard,
-    /// The first byte that was not asked for yet.
+    /// Offset of the first byte that was not requested yet.
     at: u64,
     rest: Bytes,
 }
@@ -53,7 +53,7 @@ impl Read for Ranges {
     }
 }
 
-/// A reader that must give as many bytes as the object was listed with.
+/// A reader that must return as many bytes as the object's listed size.
 struct Whole {
     bytes: Box<dyn Read + Send>,
     at: u64,
@@ -67,7 +67,7 @@ impl Read for Whole {
         let (at, size) = (self.at, self.shard.size);
         if at > size || (len == 0 && !out.is_empty() && at < size) {
             let what = format!(
-                "`{}` changed while it was being read: it had {size} bytes, and {at} came",
+                "`{}` changed while it was being read: it had {size} bytes, and {at} were read",
                 self.shard.name
             );
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
