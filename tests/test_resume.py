@@ -130,7 +130,7 @@ def test_states_that_do_not_fit(shards, tmp_path):
         (train(write_shards(tmp_path, 40)), "50 rows in 4 shards, and this one has 40 rows in 3 shards"),
         (train(shards, seed=8), r"\(seed 7\)`, and this one is .*\(seed 8\)"),
         (infeed.open(shards).take(40).batch(2), "its order was"),
-        (infeed.open(shards).shuffle(seed=7).batch(8), "decoders, transforms or filters were others"),
+        (infeed.open(shards).shuffle(seed=7).batch(8), "decoders, transforms or filters differ"),
         (infeed.open(shards).shuffle(seed=7).seed(1).batch(8), "seed of its transforms was 7, and this one is 1"),
     ]
     for pipeline, wanted in cases:
@@ -267,7 +267,7 @@ def test_a_renamed_function_is_no_other_order():
     rows = [{"n": n} for n in range(12)]
     state = infeed.stream(rows).map(first_name).batch(2).to_numpy().state_dict()
     renamed = infeed.stream(rows).map(second_name).batch(2)
-    with pytest.raises(infeed.StateError, match="decoders, transforms or filters were others"):
+    with pytest.raises(infeed.StateError, match="decoders, transforms or filters differ"):
         renamed.to_numpy().load_state_dict(state)
     renamed.to_numpy().load_state_dict(state, strict=False)
 

@@ -264,5 +264,5 @@ def test_a_state_knows_what_the_tokenizer_says_and_not_where_it_lies(tmp_path: P
     after.load_state_dict(state)
     assert str(next(iter(after))["text"]) == str(wanted)
     llama().save(str(moved))
-    with pytest.raises(infeed.StateError, match=r"decoders, transforms or filters were others"):
+    with pytest.raises(infeed.StateError, match=r"decoders, transforms or filters differ"):
         loader(moved).load_state_dict(state)

@@ -1,10 +1,10 @@
-//! A finished batch that is changed once more before anybody sees it.
+//! Transforms of finished batches, before the consumer sees them.
 
 use super::{Batch, Column, Pool, lease::Open};
 use infeed_core::{BatchBlock, BatchMut, BatchTransform, Context, Error, FieldSpec, Result, Spec};
 use std::sync::Arc;
 
-/// One batch transform with what it finds and what it leaves, settled by the plan.
+/// One batch transform with the specs before and after it, settled by the plan.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// Its name.
@@ -13,21 +13,21 @@ pub struct Change {
     pub stage: u64,
     /// The transform.
     pub transform: Arc<dyn BatchTransform>,
-    /// The fields that are meant.
+    /// The fields it works on.
     pub on: Vec<usize>,
-    /// What a sample looks like before.
+    /// The spec of a sample before it.
     pub before: Spec,
-    /// What a sample looks like afterwards.
+    /// The spec of a sample after it.
     pub after: Spec,
 }
 
 impl Change {
-    /// Whether a field comes out with another type or shape.
+    /// Whether a field gets another dtype or shape.
     pub fn renews(&self, field: usize) -> bool {
         self.before.fields[field].1 != self.after.fields[field].1
     }
 
-    /// Changes the batch where it lies; only fields that get another type or shape move to other memory.
+    /// Changes the batch in place; only fields that get another dtype or shape move to new memory.
     pub fn apply(&self, batch: &mut Batch, pool: &Arc<Pool>, context: &mut Context<'_>) -> Result<()> {
         let samples = batch.len();
         let mut opened: Vec<Option<Open>> = Vec::with_capacity(batch.columns.len());

@@ -14,7 +14,7 @@ pub enum Column {
         dtype: Dtype,
         /// Shape; the first dimension counts samples.
         shape: Vec<usize>,
-        /// The memory; it may be larger than the shape needs when samples were taken out.
+        /// The memory; larger than the shape needs if samples were taken out.
         lease: Arc<Lease>,
     },
     /// One value per sample.
@@ -42,20 +42,20 @@ pub struct Batch {
     pub epoch: u64,
     /// The row of each sample.
     pub rows: Vec<u64>,
-    /// How many samples, at the end, are given a second time to fill the batch up.
+    /// How many samples, at the end, are repeated rows that pad the batch.
     pub pads: usize,
-    /// Samples that stand in for a bad one, by their place in the batch.
+    /// Samples that replace a bad one, by their index in the batch.
     pub replaced: Vec<usize>,
-    /// Rows that should be here and are not.
+    /// Rows that belong to this batch but were left out.
     pub left_out: Vec<(u64, Why)>,
-    /// Shard and key of each sample, when the rows came by in a stream and nobody can look them up.
+    /// Shard and key of each sample, if the rows came from a stream and cannot be looked up.
     pub names: Option<Names>,
 }
 
 /// Shard and key of rows.
 pub type Names = Arc<[(Arc<str>, String)]>;
 
-/// What became of a sample.
+/// The outcome of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It is in the batch.
@@ -64,7 +64,7 @@ pub enum Fate {
     Replaced(u64),
     /// It could not be made.
     Bad,
-    /// A filter did not want it.
+    /// A filter dropped it.
     Filtered,
 }
 
@@ -82,23 +82,23 @@ impl Batch {
         }
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether every sample was taken out.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows that stand in for bad ones, without those that are there a second time anyway.
+    /// Returns the rows that replace bad ones, except among the padding.
     pub fn stand_ins(&self) -> Vec<u64> {
         let real = self.rows.len() - self.pads;
         self.replaced.iter().filter(|at| **at < real).map(|at| self.rows[*at]).collect()
     }
 
-    /// A field.
+    /// Returns a field.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(n, _)| &**n == name).map(|(_, c)| c)
     }

@@ -1,4 +1,4 @@
-//! A batch while it is being made.
+//! A batch in progress.
 
 use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
 use crate::order::Why;
@@ -21,7 +21,7 @@ pub enum ColumnLayout {
     Pad {
         /// Element type.
         dtype: Dtype,
-        /// With what, and how far.
+        /// The padding value and target length.
         padding: Padding,
     },
     /// A list of values.
@@ -29,7 +29,7 @@ pub enum ColumnLayout {
 }
 
 impl ColumnLayout {
-    /// The layout for a field. Where its shape varies, it is padded if there is a `padding`, and a list if not.
+    /// Returns the layout for a field. If its shape varies it is padded if there is a `padding`, otherwise a list.
     pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> ColumnLayout {
         match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, padding) {
             (Some(shape), Some(bytes), ..) => ColumnLayout::Stack { dtype: spec.dtype, shape, bytes },
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Filling {
 }
 
 impl Filling {
-    /// Room for `samples` samples.
+    /// Allocates memory for `samples` samples.
     pub fn new(layouts: &Arc<[ColumnLayout]>, samples: usize, pool: &Arc<Pool>) -> Self {
         let columns = layouts
             .iter()
@@ -74,7 +74,7 @@ impl Filling {
         Filling { columns, layouts: Arc::clone(layouts), samples }
     }
 
-    /// The place of one sample.
+    /// Returns the slot of one sample.
     ///
     /// # Safety
     /// No two slots with the same index may live at the same time.
@@ -83,7 +83,7 @@ impl Filling {
         SampleSlot { filling: self, index }
     }
 
-    /// The places of neighbouring samples in every column, where all columns are arrays of fixed shape.
+    /// Returns the memory of consecutive samples in every column, if all columns are arrays of fixed shape.
     ///
     /// # Safety
     /// No slot and no other span with one of these samples may live at the same time.
@@ -93,7 +93,7 @@ impl Filling {
         let mut out: Vec<&mut [u8]> = Vec::with_capacity(self.columns.len());
         for store in &self.columns {
             out.push(match store {
-                // SAFETY: the range belongs to these samples alone, and the caller promises that nobody else has them.
+                // SAFETY: the range belongs to these samples alone, and the caller guarantees exclusive access to them.
                 ColumnMemory::Stack { open, bytes } => unsafe {
                     open.slab().part(first * bytes, count * bytes)
                 },
@@ -103,8 +103,8 @@ impl Filling {
         out
     }
 
-    /// Closes the batch. `fates` says which samples were made; the others are taken out. The last `pads` rows are there a
-    /// second time.
+    /// Closes the batch. Samples that were not made according to `fates` are taken out. The last `pads` rows are
+    /// repeated rows.
     pub fn finish(
         self,
         spec: &Spec,
@@ -177,7 +177,7 @@ impl Filling {
     }
 }
 
-/// The place of one sample in a batch.
+/// The slot of one sample in a batch.
 #[derive(Debug)]
 pub struct SampleSlot<'a> {
     filling: &'a Filling,
@@ -185,12 +185,12 @@ pub struct SampleSlot<'a> {
 }
 
 impl SampleSlot<'_> {
-    /// Writes one field. An image is decoded and finished straight into the batch.
+    /// Writes one field. An image is decoded and finished directly into the batch.
     pub fn put(&mut self, column: usize, value: Value, scratch: &mut Scratch) -> Result<()> {
         match (&self.filling.columns[column], &self.filling.layouts[column]) {
             (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { shape, dtype, .. }) => {
-                // SAFETY: the range belongs to this sample alone, and `Filling::slot` promises that this is its only
-                // slot, borrowed mutably here.
+                // SAFETY: the range belongs to this sample alone, and the contract of `Filling::slot` makes this its
+                // only slot, borrowed mutably here.
                 let place = unsafe { open.slab().part(self.index * bytes, *bytes) };
                 write(value, *dtype, shape, place, scratch)
             }
@@ -229,7 +229,7 @@ fn write(value: Value, dtype: Dtype, shape: &[usize], place: &mut [u8], scratch:
     }
 }
 
-/// Images in lists become arrays: a list must not promise pixels that are decoded later.
+/// Renders images in lists to arrays: a list must not contain pixels that are not decoded yet.
 fn settle(value: Value, scratch: &mut Scratch) -> Result<Value> {
     let Value::Image(image) = value else { return Ok(value) };
     let mut data = vec![0; image.bytes()];

@@ -1,10 +1,10 @@
-//! Slabs go out as leases and come back by themselves when the last holder lets go.
+//! Leases of slabs: the memory returns to the pool when the last holder drops its lease.
 
 use super::slab::Slab;
 use infeed_core::Hold;
 use std::sync::{Arc, Mutex, Weak};
 
-/// Slabs waiting to be used again. Fresh memory costs a page fault per 4 KiB; used memory costs nothing.
+/// Slabs waiting to be reused. Fresh memory costs a page fault per 4 KiB; used memory costs nothing.
 #[derive(Debug)]
 pub struct Pool {
     free: Mutex<Vec<Slab>>,
@@ -12,13 +12,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool that keeps at most `keep` slabs.
+    /// Creates a pool that keeps at most `keep` slabs.
     pub fn new(keep: usize) -> Arc<Self> {
         Arc::new(Pool { free: Mutex::new(Vec::new()), keep })
     }
 
-    /// A slab of exactly `len` bytes: a used one, else a new one. Never waits: somebody who keeps every batch gets
-    /// new memory instead of a hang.
+    /// Returns a slab of exactly `len` bytes, reused or new. Never waits: a consumer that keeps every batch gets new
+    /// memory instead of a deadlock.
     pub(super) fn take(self: &Arc<Self>, len: usize) -> Open {
         let mut free = self.free.hold();
         let found = free.iter().position(|s| s.len() == len).map(|at| free.swap_remove(at));
@@ -34,7 +34,7 @@ impl Pool {
     }
 }
 
-/// A slab that is being filled. Goes back to the pool when dropped unfinished.
+/// A slab that is being filled. Returns to the pool if dropped unfinished.
 #[derive(Debug)]
 pub(super) struct Open {
     slab: Option<Slab>,
@@ -50,14 +50,14 @@ impl Open {
         }
     }
 
-    /// All of it, for writing.
+    /// Returns all of it, for writing.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         let slab = self.slab();
         // SAFETY: writers reach the slab only through this `Open`, and it is borrowed mutably here.
         unsafe { slab.part(0, slab.len()) }
     }
 
-    /// Ends the filling. By taking `self` it makes sure that no writer is left: writers borrow it.
+    /// Ends the filling. Consumes `self`, so no writer is left: writers borrow it.
     pub(super) fn seal(mut self) -> Lease {
         Lease { slab: self.slab.take(), pool: std::mem::take(&mut self.pool) }
     }
@@ -71,7 +71,8 @@ impl Drop for Open {
     }
 }
 
-/// A finished slab. Its bytes never change while anybody but the batch's maker holds the lease; dropping it gives the memory back.
+/// A finished slab. Its bytes do not change while anything but its batch's maker holds the lease; dropping it returns
+/// the memory.
 #[derive(Debug)]
 pub struct Lease {
     slab: Option<Slab>,
@@ -79,10 +80,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Memory of its own, filled by `fill`.
+    /// Allocates memory outside a pool and fills it with `fill`.
     pub fn filled<E>(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Lease, E> {
         let open = Pool::new(0).take(len);
-        // SAFETY: the slab was just taken and is known to nobody else.
+        // SAFETY: the slab was just taken; there is no other reference to it.
         fill(unsafe { open.slab().part(0, len) })?;
         Ok(open.seal())
     }
@@ -90,22 +91,23 @@ impl Lease {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.slab {
-            // SAFETY: a lease is made by `Open::seal`, after the last writer; from then on there is no way to write.
+            // SAFETY: a lease is made by `Open::seal`, after the last writer; from then on it cannot be written to.
             Some(slab) => unsafe { slab.bytes() },
             None => &[],
         }
     }
 
-    /// The bytes, for changing a batch that nobody else has seen.
+    /// Returns the bytes mutably, to change a batch that nothing else has seen.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         match &self.slab {
-            // SAFETY: whoever reads or got the address holds the lease by an `Arc`, and this borrow of it is the only one.
+            // SAFETY: every reader and every holder of the address has an `Arc` of the lease, and this borrow is the
+            // only one.
             Some(slab) => unsafe { slab.part(0, slab.len()) },
             None => &mut [],
         }
     }
 
-    /// The address of the bytes. Python may write there: it then owns the batch as it would own any array.
+    /// Returns the address of the bytes. Python may write there: it then owns the batch like any other array.
     pub fn address(&self) -> *mut u8 {
         self.slab.as_ref().map_or(std::ptr::null_mut(), Slab::address)
     }

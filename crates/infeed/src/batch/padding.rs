@@ -1,17 +1,17 @@
-//! Samples of different shape in one array.
+//! Pads samples of different shape into one array.
 
 use super::{Column, Pool};
 use infeed_core::{Dtype, Error, Result, Value};
 use std::{fmt, sync::Arc};
 
-/// With what samples are filled up, and how far.
+/// The padding value and target length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Padding {
-    /// The filling value.
+    /// The padding value.
     pub value: f64,
     /// The first dimension becomes a multiple of this.
     pub multiple: usize,
-    /// The first dimension becomes exactly so long.
+    /// The first dimension becomes exactly this long.
     pub length: Option<usize>,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Padding {
 }
 
 impl Padding {
-    /// Checks what was asked for.
+    /// Checks the arguments.
     pub fn new(value: f64, multiple: Option<usize>, length: Option<usize>) -> Result<Self> {
         if multiple == Some(0) || length == Some(0) {
             return Err(Error::plan("batch", "pad_multiple and pad_length must be at least 1"));
@@ -44,7 +44,7 @@ impl Padding {
         Ok(Padding { value, multiple: multiple.unwrap_or(1), length })
     }
 
-    /// How long the first dimension becomes.
+    /// Returns the padded length of the first dimension.
     fn reach(&self, longest: usize) -> Result<usize> {
         match self.length {
             Some(length) if longest > length => Err(Error::sample(format!(
@@ -55,7 +55,7 @@ impl Padding {
         }
     }
 
-    /// One array as large as the largest sample, or larger; the rest is filled.
+    /// Makes one array at least as large as the largest sample; the rest is padding.
     pub(super) fn pad(&self, dtype: Dtype, values: &[Value]) -> Result<Column> {
         let mut tensors = Vec::with_capacity(values.len());
         for v in values {
@@ -84,7 +84,7 @@ impl Padding {
         let each = largest.iter().product::<usize>() * size;
         let pool = Pool::new(0);
         let open = pool.take(each * tensors.len());
-        // SAFETY: the slab was just taken and is known to nobody else.
+        // SAFETY: the slab was just taken; there is no other reference to it.
         let out = unsafe { open.slab().part(0, each * tensors.len()) };
         if element.iter().any(|b| *b != 0) {
             out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
@@ -119,7 +119,7 @@ fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size:
     }
 }
 
-/// One element as bytes.
+/// Encodes one element as bytes.
 fn encode(dtype: Dtype, x: f64) -> [u8; 8] {
     let mut out = [0; 8];
     let bytes: &[u8] = match dtype {

@@ -1,7 +1,7 @@
-//! One block of memory into which many threads write at disjoint places.
+//! A block of memory that many threads write to at disjoint places.
 //!
-//! This is the one file of the crate where memory is shared without a lock. The rule: a slab is *open* while it is
-//! filled, and every range is claimed by one writer only; then it is *sealed* for good, and everybody may read.
+//! The only file of the crate where memory is shared without a lock. The rule: a slab is *open* while it is filled, and
+//! every range is claimed by one writer only; then it is *sealed* for good and may be read by all.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
@@ -10,7 +10,7 @@ use std::{
 
 /// Page size: slots start on a page so that they can be page-locked and advised as a whole.
 const PAGE: usize = 4096;
-/// From this size on the kernel is asked for huge pages: one fault for 2 MiB instead of 512.
+/// From this size on the kernel is asked for huge pages: one page fault per 2 MiB instead of 512.
 const HUGE: usize = 4 << 20;
 
 /// Zero-initialised memory of fixed size.
@@ -21,13 +21,13 @@ pub(super) struct Slab {
     layout: Layout,
 }
 
-// SAFETY: a slab owns plain bytes; writers are kept apart by the contract of `part`, readers come after them.
+// SAFETY: a slab owns plain bytes; the contract of `part` keeps writers disjoint, and readers come after them.
 unsafe impl Send for Slab {}
 // SAFETY: as above.
 unsafe impl Sync for Slab {}
 
 impl Slab {
-    /// Memory of `len` bytes, all zero.
+    /// Allocates `len` bytes, all zero.
     pub(super) fn new(len: usize) -> Self {
         let (size, align) =
             if len >= HUGE { (len.next_multiple_of(HUGE / 2), HUGE / 2) } else { (len.max(1), PAGE) };
@@ -38,7 +38,7 @@ impl Slab {
         let Some(start) = NonNull::new(raw) else { handle_alloc_error(layout) };
         #[cfg(target_os = "linux")]
         if len >= HUGE {
-            // SAFETY: the range was just allocated; advice does not change its contents, and failing is harmless.
+            // SAFETY: the range was just allocated; the advice does not change its contents, and a failure is harmless.
             unsafe { libc::madvise(raw.cast(), size, libc::MADV_HUGEPAGE) };
         }
         Slab { start, len, layout }
@@ -49,27 +49,27 @@ impl Slab {
         self.len
     }
 
-    /// A range to write to.
+    /// Returns a range to write to.
     ///
     /// # Safety
-    /// Until the returned slice is gone, nobody else may read or write any byte of the range.
+    /// While the returned slice is alive, nothing else may read or write any byte of the range.
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn part(&self, at: usize, len: usize) -> &mut [u8] {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "range outside the slab");
-        // SAFETY: inside the allocation (checked), initialised (zeroed at birth), exclusive (the caller's promise).
+        // SAFETY: inside the allocation (checked), initialised (zeroed in `new`), exclusive (guaranteed by the caller).
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(at), len) }
     }
 
-    /// All of it, for reading.
+    /// Returns all of it, for reading.
     ///
     /// # Safety
-    /// Nobody may write to the slab while the slice lives.
+    /// Nothing may write to the slab while the slice is alive.
     pub(super) unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: inside the allocation and initialised; no writer (the caller's promise).
+        // SAFETY: inside the allocation and initialised; no writer (guaranteed by the caller).
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 
-    /// Its address, for handing the memory to Python without a copy.
+    /// Returns its address, for passing the memory to Python without a copy.
     pub(super) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -77,7 +77,7 @@ impl Slab {
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and nobody holds a slice of it any more.
+        // SAFETY: allocated in `new` with this layout, and no slice of it is left.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }

@@ -1,13 +1,13 @@
-//! Where a consumer stands, in a form that can be written down.
+//! Checkpoints: a consumer's position in a form that can be saved.
 
 use super::{Identity, Plan};
 use infeed_core::{Cursor, Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// The version of what is written. Older ones are read as long as it is possible.
+/// The version of the checkpoint format. Older versions are read for as long as possible.
 const VERSION: u64 = 1;
 
-/// Where a consumer stands: what it has received, not what was prepared for it.
+/// A consumer's position: what it has received, not what was prefetched for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Position {
     /// The consumer's epoch: the same as the data's, unless it counts steps.
@@ -30,7 +30,7 @@ pub struct Checkpoint {
     pub data_epoch: u64,
     /// Places of it that were given out, over all ranks.
     pub place: u64,
-    /// How a stream gets there without reading what comes before.
+    /// Lets a stream resume at this place without reading what comes before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<String>,
     #[serde(flatten)]
@@ -54,7 +54,7 @@ impl Checkpoint {
         self.mark.as_deref()
     }
 
-    /// The position, if the checkpoint fits the plan.
+    /// Returns the position if the checkpoint matches the plan.
     pub(super) fn position(&self, plan: &Plan, strict: bool) -> Result<Position> {
         if self.version > VERSION {
             return Err(Error::State {
@@ -84,12 +84,12 @@ impl Checkpoint {
         Ok(Position { lap: self.epoch, step: self.step, cursor })
     }
 
-    /// As JSON.
+    /// Serialises the checkpoint as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// From JSON.
+    /// Parses a checkpoint from JSON.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text)
             .map_err(|e| Error::State { what: format!("it is not a state of a loader: {e}") })

@@ -1,11 +1,11 @@
-//! The way of one rank through the endless sequence of epochs: which rows each of its steps has.
+//! The steps of one rank over endless epochs: which rows each step has.
 
 use super::Plan;
 use crate::order::{Share, Steps, World};
 use infeed_core::{Cursor, Order};
 use std::{ops::Range, sync::Arc};
 
-/// Steps of one rank, counted from where it starts. Pure arithmetic: any step can be asked for at any time.
+/// The steps of one rank, counted from its start. Pure arithmetic: any step can be computed at any time.
 #[derive(Debug, Clone)]
 pub(super) struct Course {
     order: Arc<dyn Order>,
@@ -24,11 +24,11 @@ pub(super) struct Step {
     pub(super) global: Range<u64>,
     /// This rank's rows.
     pub(super) rows: Vec<u64>,
-    /// How many of them, at the end, are given a second time to fill up.
+    /// How many of them, at the end, are repeated rows that pad the batch.
     pub(super) pads: usize,
-    /// Where the consumer stands after it.
+    /// The consumer's cursor after the step.
     pub(super) after: Cursor,
-    /// Whether the epoch ends with it.
+    /// Whether this is the last step of its epoch.
     pub(super) ends_epoch: bool,
 }
 
@@ -47,7 +47,7 @@ impl Course {
         self.first.count()
     }
 
-    /// The epoch of a step, and the number of the step among those.
+    /// Returns the epoch of a step, that epoch's steps and the step's number among them.
     fn find(&self, number: u64) -> (u64, &Steps, u64) {
         match number.checked_sub(self.first.count()) {
             None => (self.start.epoch, &self.first, number),
@@ -58,7 +58,7 @@ impl Course {
         }
     }
 
-    /// Where the consumer stands when it has received so many steps.
+    /// Returns the consumer's cursor after it has received `steps` steps.
     pub(super) fn after(&self, steps: u64) -> Cursor {
         match steps.checked_sub(1) {
             None => self.start,
@@ -71,7 +71,7 @@ impl Course {
         }
     }
 
-    /// A step.
+    /// Computes a step.
     pub(super) fn step(&self, number: u64) -> Step {
         let (epoch, steps, step) = self.find(number);
         let share: Share = steps.share(step);

@@ -1,6 +1,6 @@
-//! How many CPUs this process may really use.
+//! How many CPUs this process may use.
 
-/// CPUs by affinity mask and cgroup quota, at least one. `nproc` of the machine is not the answer in a container.
+/// Returns the CPUs allowed by affinity mask and cgroup quota, at least one. In a container the machine has more.
 pub fn usable_cpus() -> usize {
     // Already honours sched_getaffinity and the cgroup quota on Linux.
     infeed_core::parallel::cpus()

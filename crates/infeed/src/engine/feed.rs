@@ -1,4 +1,4 @@
-//! Where batches come from: rows that are looked up, or a stream that passes by.
+//! Where batches come from: rows looked up by number, or a stream.
 
 use super::{
     Plan,
@@ -19,11 +19,11 @@ use std::{
 /// Where the rows of a step come from.
 #[derive(Debug)]
 pub(super) enum Feed {
-    /// Any step can be asked for at any time.
+    /// An order: any step can be computed at any time.
     Rows(Course),
-    /// Steps come one after the other.
+    /// A stream: steps come one after the other.
     Stream(Box<Mutex<Pull>>),
-    /// Steps come from outside, for the epoch that is named.
+    /// Row numbers from outside, for the epoch named here.
     Given(u64, Mutex<VecDeque<Vec<u64>>>),
 }
 
@@ -37,14 +37,14 @@ impl Feed {
         }
     }
 
-    /// The next step that was given from outside.
+    /// Returns the next step that was given from outside.
     pub(super) fn given(&self) -> Option<Step> {
         let Feed::Given(epoch, steps) = self else { return None };
         let rows = steps.hold().pop_front()?;
         Some(Step { epoch: *epoch, global: 0..0, rows, pads: 0, after: Cursor::default(), ends_epoch: false })
     }
 
-    /// The next batch of a stream. Reads; only one thread may be here.
+    /// Returns the next batch of a stream. Blocks on reads; only one thread may call it at a time.
     pub(super) fn pull(&self, number: u64) -> Option<Flight> {
         let Feed::Stream(pull) = self else { return None };
         let mut pull = pull.hold();
@@ -52,29 +52,29 @@ impl Feed {
     }
 }
 
-/// StreamReading a stream is read.
+/// How a stream is read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StreamReading {
     /// Threads it may use.
     pub(super) threads: usize,
-    /// Whether bad rows are left out.
+    /// Whether bad rows are skipped.
     pub(super) lenient: bool,
-    /// What the stream said of the place where it starts.
+    /// The mark of the place where it starts.
     pub(super) mark: Option<String>,
 }
 
 /// A row of a stream with its number.
 type NumberedRow = (u64, StreamRow);
 
-/// A stream in motion, cut into the batches of one rank.
+/// A running stream, cut into the batches of one rank.
 ///
-/// Every rank reads the whole stream and takes every `size`-th row: nobody knows how many rows there will be, and this way
-/// the ranks have different rows, the same number of steps and shares that differ by one row at most, whenever it ends.
+/// Every rank reads the whole stream and keeps every `size`-th row. The number of rows is not known in advance; this
+/// way the ranks have different rows, the same number of steps and shares that differ by at most one row.
 #[derive(Debug)]
 pub(super) struct Pull {
     plan: StreamPlan,
     fields: Vec<Arc<str>>,
-    /// Most rows of a piece.
+    /// Maximum rows per piece.
     piece: usize,
     last: Last,
     world: World,
@@ -85,9 +85,9 @@ pub(super) struct Pull {
     mixer: Option<Mixer<NumberedRow>>,
     /// Rows that came out of the flow in this epoch.
     read: u64,
-    /// One row ahead, to know whether there is one.
+    /// One row read ahead, to detect the end.
     ahead: Option<NumberedRow>,
-    /// The last row that was this rank's, to give it again when there is nothing else.
+    /// This rank's last row, repeated when the rank would get none.
     spare: Option<NumberedRow>,
 }
 
@@ -96,7 +96,7 @@ impl Pull {
         Pull {
             plan: stream,
             fields: plan.fields.clone(),
-            // Sharing out what is hardly any work costs more than the work.
+            // With hardly any work per row, sharing a batch between workers costs more than it saves.
             piece: if plan.only_gathers() { usize::MAX } else { PIECE_ROWS },
             last: plan.last,
             world: world.clone(),
@@ -111,7 +111,7 @@ impl Pull {
         }
     }
 
-    /// Starts the epoch and steps over what was given out before.
+    /// Starts the epoch and skips the rows that were given out before.
     fn open(&mut self) -> Result<()> {
         let parts = self.plan.stream.parts();
         let mut order: Vec<u64> = (0..parts).collect();
@@ -130,7 +130,7 @@ impl Pull {
             lenient: self.reading.lenient,
         };
         if self.mixer.is_some() {
-            // What a buffer held at some place is known only to who filled it from the start.
+            // The content of a shuffle buffer depends on all rows before it, so it is filled from the start.
             (begin.row, begin.mark) = (0, None);
         }
         let (flow, reached) = self.plan.stream.begin(&begin)?;
@@ -140,7 +140,7 @@ impl Pull {
         Ok(())
     }
 
-    /// Steps over rows of the order.
+    /// Skips rows of the order.
     fn pass(&mut self, rows: u64) -> Result<()> {
         match (&self.mixer, &mut self.flow) {
             (None, Some(flow)) => self.read += flow.skip(rows)?,
@@ -155,7 +155,7 @@ impl Pull {
         Ok(())
     }
 
-    /// The next row of the order.
+    /// Returns the next row of the order.
     fn draw(&mut self) -> Result<Option<NumberedRow>> {
         let Some(flow) = &mut self.flow else { return Ok(None) };
         loop {
@@ -175,7 +175,7 @@ impl Pull {
         }
     }
 
-    /// The next batch. One without rows says that the epoch ended with the one before.
+    /// Returns the next batch. A batch without rows means that the epoch ended with the one before.
     fn flight(&mut self, number: u64) -> Result<Flight> {
         if self.flow.is_none() {
             self.open()?;
@@ -235,10 +235,10 @@ impl Pull {
     }
 }
 
-/// Most rows per piece where there is something to do: a few pieces, so that the workers share a batch.
+/// Maximum rows per piece when samples take work: small enough that the workers share a batch.
 const PIECE_ROWS: usize = 16;
 
-/// A batch whose records are there already.
+/// Builds a batch whose records have been read already.
 fn flight(number: u64, epoch: u64, items: Vec<NumberedRow>, most: usize) -> Flight {
     let rows: Vec<u64> = items.iter().map(|(row, _)| *row).collect();
     let names = items.iter().map(|(_, p)| (Arc::clone(&p.shard), p.key.clone())).collect();

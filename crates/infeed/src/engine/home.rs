@@ -1,11 +1,11 @@
-//! What a loader keeps between its epochs.
+//! What a loader keeps between epochs.
 
 use super::{checkpoint::Position, threads::Engine};
 use crate::order::Ledger;
 use infeed_core::{Cursor, Hold};
 use std::sync::Mutex;
 
-/// What outlives an epoch: where the consumer stands, its ledger, and the threads while nobody iterates.
+/// What outlives an epoch: the consumer's position, its ledger, and the engine while no run uses it.
 #[derive(Debug)]
 pub(super) struct Home {
     position: Mutex<Position>,
@@ -13,10 +13,10 @@ pub(super) struct Home {
     bench: Mutex<Bench>,
 }
 
-/// Where an engine rests between two epochs.
+/// Where the engine is parked between two epochs.
 #[derive(Debug)]
 struct Bench {
-    /// Whether one may rest here: not when the loader is gone.
+    /// Whether an engine may be parked here; `false` once the loader is dropped.
     open: bool,
     engine: Option<Engine>,
 }
@@ -38,19 +38,19 @@ impl Home {
         *self.position.hold()
     }
 
-    /// The resting engine, if it goes on exactly here.
+    /// Returns the parked engine if it continues exactly at `at`.
     pub(super) fn take(&self, at: Cursor) -> Option<Engine> {
         let found = self.bench.hold().engine.take()?;
-        // The end of an epoch and the start of the next are the same place.
+        // The end of an epoch and the start of the next are the same position.
         let next = found.ended && at == Cursor { epoch: found.at.epoch + 1, place: 0 };
         (found.is_here() && (found.at == at || next)).then_some(found)
     }
 
-    /// Lets an engine rest here.
+    /// Parks an engine.
     pub(super) fn keep(&self, engine: Engine) {
         let mut bench = self.bench.hold();
         let old = if bench.open { bench.engine.replace(engine) } else { Some(engine) };
-        // Joined without the lock.
+        // Threads are joined without holding the lock.
         drop(bench);
         drop(old);
     }
@@ -59,13 +59,13 @@ impl Home {
         self.bench.hold().engine.is_some()
     }
 
-    /// Sends a resting engine away.
+    /// Stops the parked engine.
     pub(super) fn clear(&self) {
         let old = self.bench.hold().engine.take();
         drop(old);
     }
 
-    /// No engine may rest here any more.
+    /// Stops the parked engine and accepts no other.
     pub(super) fn leave(&self) {
         self.bench.hold().open = false;
         self.clear();

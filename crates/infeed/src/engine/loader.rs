@@ -1,4 +1,4 @@
-//! A plan that is run epoch after epoch.
+//! Runs a plan epoch after epoch.
 
 use super::{
     Checkpoint, OnError, Options, Plan, Run,
@@ -20,8 +20,8 @@ use std::{
     time::Duration,
 };
 
-/// Gives batches, epoch after epoch. Memory, counters and, between epochs that follow each other, the threads live as
-/// long as the loader.
+/// Delivers batches, epoch after epoch. Memory and counters are kept as long as the loader; so are the threads while
+/// each epoch follows the one before.
 #[derive(Debug)]
 pub struct Loader {
     plan: Arc<Plan>,
@@ -33,20 +33,20 @@ pub struct Loader {
     /// Where the next iteration starts.
     next: Position,
     home: Arc<Home>,
-    /// What a checkpoint says of the place it was taken at, for streams.
+    /// The cursor and mark of the checkpoint that was restored, for streams.
     mark: Option<(Cursor, String)>,
-    /// The engines that were started; most are gone.
+    /// The engines that were started; most have ended.
     engines: Vec<Weak<Shared>>,
 }
 
 impl Loader {
-    /// Settles the options.
+    /// Creates a loader for a plan and resolves its options.
     pub fn new(plan: Arc<Plan>, options: Options) -> Result<Self> {
         options.check()?;
         plan.check_world(&options.world)?;
         if plan.is_stream() && options.on_error == OnError::Replace {
             return Err(Error::argument(
-                "on_error=\"replace\" needs another row, and a stream has none at hand: use \"skip\"",
+                "on_error=\"replace\" needs another row, which a stream cannot look up: use \"skip\"",
             ));
         }
         let each = plan.batch.each(options.world.size);
@@ -54,7 +54,7 @@ impl Loader {
         if let Some(memory) = options.memory {
             plan.source.set_memory(memory);
         }
-        // What is in the making, what the consumer holds and the one it is about to take, for every field.
+        // Per field: the batches being made, the one the consumer holds and the one it is about to take.
         let pool = Pool::new((settled.prefetch + 2) * (plan.spec.fields.len() + plan.changes.len()).max(1));
         let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
         let mut loader = Loader {
@@ -88,7 +88,7 @@ impl Loader {
         self.next.lap
     }
 
-    /// Steps of an epoch, the same on every rank; `None` when it has no end or the end is not known before it comes.
+    /// Steps of an epoch, the same on every rank; `None` if it is endless or its length is not known in advance.
     pub fn steps(&self) -> Option<u64> {
         match (self.options.steps_per_epoch, self.options.endless) {
             (Some(steps), _) => Some(steps),
@@ -98,8 +98,9 @@ impl Loader {
         }
     }
 
-    /// Chooses the epoch that the next [`Loader::start`] runs, from its beginning. The epoch that comes next anyway stays
-    /// as it is, also in the middle: loops that call this after loading a state go on where they were.
+    /// Chooses the epoch that the next [`Loader::start`] runs, from its beginning. Naming the epoch that comes next
+    /// anyway changes nothing, even in mid-epoch, so a loop that calls this after loading a state resumes where it
+    /// was.
     pub fn set_epoch(&mut self, epoch: u64) {
         if epoch == self.next.lap && self.next != Position::default() {
             return;
@@ -108,7 +109,7 @@ impl Loader {
             None => Cursor { epoch, place: 0 },
             Some(steps) => {
                 let start = Course::new(&self.plan, &self.options.world, Cursor::default());
-                // A place at the end of an epoch is the same as the start of the next.
+                // The end of an epoch and the start of the next are the same position.
                 start.after(epoch.saturating_mul(steps))
             }
         };
@@ -116,11 +117,11 @@ impl Loader {
         self.home.stand(self.next);
     }
 
-    /// Starts an epoch, or goes on with the one a state was loaded for, and moves on to the next.
+    /// Starts an epoch, or resumes the one a state was loaded for, and advances to the next.
     pub fn start(&mut self) -> Result<Run> {
         let mut at = self.next;
         if self.plan.stream.is_some() && self.options.steps_per_epoch.is_some() {
-            // Where a stream stands after so many steps is known only when they were taken.
+            // The position of a stream after so many steps is known only once they were taken.
             at.cursor = self.home.position().cursor;
         }
         let course = Course::new(&self.plan, &self.options.world, at.cursor);
@@ -135,7 +136,7 @@ impl Loader {
             None => {
                 let feed =
                     Feed::new(&self.plan, &self.options.world, at.cursor, self.stream_reading(at.cursor));
-                // Without more epochs to come there is no reason to look beyond this one.
+                // Without further epochs there is no reason to prefetch beyond this one.
                 let limit = if self.options.persistent { u64::MAX } else { steps.unwrap_or(u64::MAX) };
                 Engine::start(self.equipment(), at.cursor, feed, limit)?
             }
@@ -153,7 +154,7 @@ impl Loader {
         Ok(Run::new(engine, at, steps, self.next, Arc::clone(&self.home)))
     }
 
-    /// What an engine of this loader works with.
+    /// Returns what an engine of this loader works with.
     fn equipment(&self) -> Equipment {
         Equipment {
             plan: Arc::clone(&self.plan),
@@ -167,7 +168,7 @@ impl Loader {
         }
     }
 
-    /// StreamReading a stream is read from a place on.
+    /// Returns how a stream is read from `at` on.
     fn stream_reading(&self, at: Cursor) -> StreamReading {
         StreamReading {
             threads: self.settled.threads,
@@ -176,19 +177,19 @@ impl Loader {
         }
     }
 
-    /// Stands at a place that no checkpoint of this loader knows of: for streams that are made of other plans.
+    /// Moves to a place without a checkpoint, for streams that are made from another plan.
     pub(super) fn seek(&mut self, at: Cursor) {
         self.next = Position { lap: at.epoch, step: 0, cursor: at };
         self.home.stand(self.next);
     }
 
-    /// The place up to which batches were received.
+    /// Returns the place up to which batches were received.
     pub(super) fn place(&self) -> u64 {
         self.home.position().cursor.place
     }
 
-    /// Starts a run over rows that are given from outside, by [`Run::give`]. Random transforms see them in this epoch.
-    /// Neither checkpoint nor ledger know of it: whoever gives the rows knows which they are.
+    /// Starts a run over row numbers given from outside by [`Run::give`]. Random transforms see them in this epoch.
+    /// Checkpoint and ledger do not cover it: the caller knows which rows it gave.
     pub fn start_given(&mut self, epoch: u64) -> Result<Run> {
         if self.plan.is_stream() {
             return Err(Error::argument("rows of a stream cannot be looked up, so they cannot be given"));
@@ -207,23 +208,23 @@ impl Loader {
         }
     }
 
-    /// Brings every thread to a stop where it holds nothing, at most `patience` long: the process is about to fork.
+    /// Pauses every thread where it holds no lock, waiting at most `patience`: the process is about to fork.
     pub fn pause(&self, patience: Duration) {
         self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.pause(patience));
     }
 
-    /// Lets them go on.
+    /// Resumes the threads.
     pub fn go_on(&self) {
         self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.go_on());
     }
 
-    /// Where the consumer stands: what it has received.
+    /// Returns the consumer's position: what it has received.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint::new(&self.plan, self.home.position())
     }
 
-    /// Goes on from a checkpoint: the next [`Loader::start`] gives the batch that would have come. With `strict` also
-    /// decoders and transforms must be the same; data, order and seed must be in any case.
+    /// Resumes from a checkpoint: the next [`Loader::start`] gives the batch that would have come next. Data, order
+    /// and seed must be the same; with `strict` decoders and transforms must be too.
     pub fn restore(&mut self, checkpoint: &Checkpoint, strict: bool) -> Result<()> {
         let mut at = checkpoint.position(&self.plan, strict)?;
         if self.options.steps_per_epoch.is_none() {
@@ -236,22 +237,22 @@ impl Loader {
         Ok(())
     }
 
-    /// What was handed out so far, as proof.
+    /// Returns the record of what was handed out so far.
     pub fn ledger(&self) -> Ledger {
         self.home.ledger.hold().clone()
     }
 
-    /// Stops the threads that wait for the next epoch. They come back by themselves when it is started.
+    /// Stops the threads that wait for the next epoch. They are restarted when it starts.
     pub fn rest(&self) {
         self.home.clear();
     }
 
-    /// Whether threads wait for the next epoch.
+    /// Whether threads are waiting for the next epoch.
     pub fn is_warm(&self) -> bool {
         self.home.is_warm()
     }
 
-    /// What the loader has done so far.
+    /// Returns statistics of the work done so far.
     pub fn stats(&self) -> Stats {
         Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, self.plan.source.damage())
     }
@@ -259,7 +260,7 @@ impl Loader {
 
 impl Drop for Loader {
     fn drop(&mut self) {
-        // A run that is still going may give its threads back later: they must not find a home any more.
+        // A run still in progress may give its engine back later; it must not be parked then.
         self.home.leave();
     }
 }

@@ -1,8 +1,8 @@
 //! Recipe -> plan -> run.
 //!
-//! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch ([`Run`]). Which rows a step has
-//! is arithmetic (`course`), or whatever a stream brings (`feed`); where the consumer stands is a [`Checkpoint`].
-//! Three kinds of threads meet over one lock-protected `state`; how they sleep and wake each other is in `sleep`:
+//! A [`Plan`] is a recipe checked against real data. A [`Loader`] runs it epoch after epoch ([`Run`]). The rows of a
+//! step are arithmetic (`course`) or come from a stream (`feed`); a [`Checkpoint`] saves the consumer's position.
+//! Three kinds of threads share one lock-protected `state`; how they sleep and wake each other is in `sleep`:
 //!
 //! ```text
 //!  I/O threads                      CPU workers                          the consumer
@@ -11,9 +11,10 @@
 //!  read them           ---------->  straight into the batch    --------> for one more
 //! ```
 //!
-//! The I/O threads sleep while bytes come out of the page cache (`trace::pace`): workers then plan and read themselves.
+//! The I/O threads sleep while reads are served from the page cache (`trace::pace`): workers then plan and read
+//! themselves.
 //!
-//! The threads make batch after batch, across the ends of epochs. Between two epochs they rest with the loader (`home`).
+//! The threads make batch after batch, across epoch boundaries. Between two epochs the loader keeps them (`home`).
 //!
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.

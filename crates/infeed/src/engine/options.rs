@@ -1,4 +1,4 @@
-//! Choices of one run: they change how fast batches come, never which.
+//! Options of a run: they change how fast batches come, never which.
 
 use super::{OnError, usable_cpus};
 use crate::order::{
@@ -8,33 +8,33 @@ use crate::order::{
 use infeed_core::{Error, Result};
 use serde::Serialize;
 
-/// How a loader runs. Every choice has a good default.
+/// How a loader runs. Every option has a good default.
 #[derive(Debug, Clone, Serialize)]
 pub struct Options {
     /// CPU workers; `None` takes the CPUs this process may use.
     pub threads: Option<usize>,
     /// Threads that read; `None` follows `threads`.
     pub io_threads: Option<usize>,
-    /// Batches finished or in the making ahead of the consumer; `None` follows batch size and threads.
+    /// Batches finished or in progress ahead of the consumer; `None` follows batch size and threads.
     pub prefetch: Option<usize>,
-    /// Ceiling in bytes for batches and look-ahead together; `None` means 64 MiB of look-ahead beside the batches.
+    /// Limit in bytes for batches and look-ahead together; `None` means 64 MiB of look-ahead beside the batches.
     pub memory: Option<u64>,
     /// What to do with a sample that cannot be made.
     pub on_error: OnError,
-    /// How many bad samples are too many.
+    /// The number of bad samples that is too many.
     pub error_limit: u64,
     /// The first epoch.
     pub epoch: u64,
     /// Which rank this is, of how many.
     #[serde(skip)]
     pub world: World,
-    /// Never ends an epoch: the batches of the next follow at once.
+    /// Epochs do not end: the batches of the next follow at once.
     pub endless: bool,
-    /// An epoch of the consumer is so many steps, whatever the data's epochs are; the data goes on where it was.
+    /// The consumer's epoch is this many steps, whatever the length of the data's; the data continues where it was.
     pub steps_per_epoch: Option<u64>,
-    /// Whether threads live on between epochs and prepare the next one while the last batches are used.
+    /// Whether threads are kept between epochs and prepare the next one while the last batches are used.
     pub persistent: bool,
-    /// Whether the ledger keeps the rows themselves, to name them in case of doubt.
+    /// Whether the ledger keeps the row numbers too, so that it can name them.
     pub ledger_rows: bool,
 }
 
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// Options with every choice made.
+/// Options with all defaults resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Settled {
     pub(super) threads: usize,
@@ -66,14 +66,14 @@ pub(super) struct Settled {
     pub(super) ahead_bytes: u64,
 }
 
-/// Look-ahead when nobody says otherwise: deep enough to hide a disk, small enough for a laptop.
+/// Default look-ahead: deep enough to hide disk latency, small enough for a laptop.
 const AHEAD: u64 = 64 << 20;
 
-/// Memory that batches in the making may take without anybody noticing.
+/// Memory that prefetched batches may always take, because it is negligible.
 const SMALL: u64 = 4 << 20;
 
 impl Options {
-    /// Refuses what contradicts itself.
+    /// Rejects contradictory options.
     pub(super) fn check(&self) -> Result<()> {
         World::new(self.world.rank, self.world.size)?;
         if self.steps_per_epoch == Some(0) {
@@ -93,13 +93,13 @@ impl Options {
         share_of_cpus(usable, machine_cpus(), self.world.local_rank, self.world.local_size)
     }
 
-    /// Makes every choice. `batch_bytes` is the size of one batch's arrays.
+    /// Resolves the defaults. `batch_bytes` is the size of one batch's arrays.
     pub(super) fn settle(&self, batch: usize, batch_bytes: u64) -> Result<Settled> {
         let threads = self.threads.unwrap_or_else(|| self.cpus());
         let io_threads = self.io_threads.unwrap_or(threads.clamp(2, 8));
-        // Enough batches in the making that no worker waits for the tail of one, plus one to hand out.
+        // Enough batches in progress that no worker waits for the tail of one, plus one to hand out.
         let busy = 2 + (2 * threads).div_ceil(batch.max(1));
-        // Batches that are quickly made are made several at a time: a thread that is woken for each spends its time waking.
+        // Small batches are made several at a time: waking a thread for each would cost more than making it.
         let small = (SMALL / batch_bytes.max(1)).min(8) as usize;
         let mut prefetch = self.prefetch.unwrap_or(busy.max(3).max(small));
         for (name, n) in [("threads", threads), ("io_threads", io_threads), ("prefetch", prefetch)] {
@@ -110,7 +110,7 @@ impl Options {
         let mut ahead_bytes = AHEAD;
         if let Some(memory) = self.memory {
             ahead_bytes = (memory / 4).min(AHEAD * 4);
-            // The consumer holds one batch while it waits for the next: it counts too.
+            // The batch that the consumer holds while it waits for the next counts too.
             let fit = (memory - ahead_bytes) / batch_bytes.max(1);
             if fit < 3 {
                 return Err(Error::argument(format!(

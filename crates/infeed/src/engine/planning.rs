@@ -1,5 +1,5 @@
-//! Planning: which rows belong to the next batch, and how they are cut into pieces. I/O threads plan ahead; a worker that
-//! would have nothing to do plans for itself.
+//! Planning: which rows belong to the next batch, and how they are cut into pieces. I/O threads plan ahead; a worker
+//! without work plans for itself.
 
 use super::{
     course::Step,
@@ -13,11 +13,11 @@ use crate::batch::{Batch, Fate};
 use infeed_core::{Error, Record};
 use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
 
-/// Most bytes per piece: enough that locks and wake-ups do not matter, little enough to stay in a core's cache. Batches
-/// that are small for the number of threads are cut finer, so that the threads share them evenly.
+/// Maximum bytes per piece: enough to make locks and wake-ups negligible, small enough to stay in a core's cache.
+/// Batches that are small for the number of threads are cut finer, so that the threads share them evenly.
 const PIECE_BYTES: u64 = 512 << 10;
 
-/// Adds the next batch to the state. Costs microseconds, unless the store wants to be told early.
+/// Adds the next batch to the state. Takes microseconds, unless the store prefetches.
 pub(super) fn plan_next<'a>(shared: &'a Shared, state: Held<'a, State>) -> Held<'a, State> {
     state.busy_with(|state| plan_one(shared, state))
 }
@@ -35,7 +35,7 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
             }
         },
         Feed::Stream(_) => {
-            // Pulling waits for the stream: not with the lock held, and one thread at a time.
+            // Pulling blocks on the stream: the lock is released, and only one thread pulls at a time.
             state.planning = true;
             let (mut state, pulled) = state.let_go(|| guarded(|| Ok(shared.feed.pull(number))));
             state.planning = false;
@@ -46,7 +46,7 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
             if flight.is_end {
                 flight.done = Some(Ok(Batch::empty()));
             } else if flight.done.is_some() {
-                // After an error a stream cannot go on.
+                // A stream cannot continue after an error.
                 state.limit = state.next;
             }
             let read: u64 = flight.ready.iter().flat_map(|r| &r.records).flatten().map(Record::bytes).sum();
@@ -65,7 +65,7 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
     }
 }
 
-/// A batch with its rows cut into pieces. Sorted by row, so that neighbours are read together.
+/// Plans a batch: its rows, cut into pieces.
 fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
     let plan = &shared.plan;
     let Step { epoch, global, rows, pads, after, ends_epoch } = step;
@@ -88,7 +88,7 @@ fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
     }
 }
 
-/// Rows cut into pieces for reading: ascending, so that neighbours are read together.
+/// Cuts rows into pieces for reading, in ascending order so that neighbours are read together.
 fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Piece> {
     let plan = &shared.plan;
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
@@ -109,7 +109,7 @@ fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Pi
     unread
 }
 
-/// Rows cut into pieces that the source writes: as they stand in the batch.
+/// Cuts rows into pieces for sources that write batches themselves, in batch order.
 fn spans(rows: &[u64], bytes: usize, flight: u64, epoch: u64) -> VecDeque<Piece> {
     let most = (PIECE_BYTES as usize / bytes).max(1);
     let span = |(number, rows): (usize, &[u64])| {

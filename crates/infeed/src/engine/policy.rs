@@ -1,4 +1,4 @@
-//! What becomes of samples that cannot be made.
+//! The policy for samples that cannot be made.
 
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 pub enum OnError {
     /// Stop with the error.
     Raise,
-    /// Leave it out: its batch is shorter.
+    /// Leave it out: the batch is shorter.
     Skip,
-    /// Put another row in its place, chosen by the seed: the batch keeps its size.
+    /// Use another row instead, chosen by the seed: the batch keeps its size.
     Replace,
 }
 
 impl OnError {
-    /// From its name.
+    /// Parses a policy from its name.
     pub fn parse(name: &str) -> Result<Self> {
         match name {
             "raise" => Ok(OnError::Raise),

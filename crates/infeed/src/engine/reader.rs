@@ -1,4 +1,4 @@
-//! Reading: the life of an I/O thread, and what I/O threads and workers do to get the records of a piece.
+//! Reading: the loop of an I/O thread, and how I/O threads and workers fetch the records of a piece.
 
 use super::{
     planning::plan_next,
@@ -14,9 +14,9 @@ use std::{
     time::Instant,
 };
 
-/// The life of an I/O thread.
+/// The loop of an I/O thread.
 pub(super) fn read_pieces(shared: &Shared) {
-    // What a source writes by itself is not read apart from that.
+    // With bulk sources the workers read: `fill` reads and writes in one call.
     let reads = shared.plan.bulk.is_none();
     let mut hand = shared.sleep.hand(ThreadKind::Reader);
     while let Some(piece) = hand.next(|mut state| {
@@ -40,7 +40,7 @@ pub(super) fn read_pieces(shared: &Shared) {
     }
 }
 
-/// Reads a piece and counts it.
+/// Reads a piece and counts it in the trace.
 pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
     let start = Instant::now();
     let records = fetch(shared, &piece);
@@ -52,7 +52,7 @@ pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
     Ready { piece, records }
 }
 
-/// Reads a piece. When it fails as a whole, row by row, so that only the bad rows are lost.
+/// Reads a piece. If that fails, reads it row by row, so that only the bad rows are lost.
 fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
     let plan = &shared.plan;
     match guarded(|| plan.source.fetch(&piece.rows, &plan.fields)) {
@@ -65,7 +65,7 @@ fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
     }
 }
 
-/// Reads one row; the error knows its place.
+/// Reads one row; errors carry its location.
 pub(super) fn fetch_one(shared: &Shared, row: u64) -> Result<Record> {
     let plan = &shared.plan;
     guarded(|| plan.source.fetch(&[row], &plan.fields))
@@ -75,7 +75,7 @@ pub(super) fn fetch_one(shared: &Shared, row: u64) -> Result<Record> {
         .map_err(|e| e.at(place_of(shared, row, None)))
 }
 
-/// Where a row lies; rows of a stream bring their name.
+/// Returns the location of a row; rows of a stream bring shard and key with them.
 pub(super) fn place_of(shared: &Shared, row: u64, name: Option<&(Arc<str>, String)>) -> At {
     if let Some((shard, key)) = name {
         return At { shard: shard.to_string(), row: Some(row), key: Some(key.clone()), field: None };
@@ -84,7 +84,7 @@ pub(super) fn place_of(shared: &Shared, row: u64, name: Option<&(Arc<str>, Strin
     At { shard: source.shard_of(row), row: Some(row), key: Some(source.key(row)), field: None }
 }
 
-/// Turns a panic into an error: a defect in a format must not take the training run down with it.
+/// Turns a panic into an error: a bug in a format must not abort the training run.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let what = panic
@@ -96,7 +96,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Lets the source write a piece. `false` when it could not: then row by row, to learn which rows are bad.
+/// Lets the source write a piece. Returns `false` on failure: the caller then goes row by row to find the bad ones.
 pub(super) fn fill(shared: &Shared, piece: &Piece, filling: &Filling) -> bool {
     let (plan, start) = (&shared.plan, Instant::now());
     let (Some(bulk), Some(first)) = (&plan.bulk, piece.places.first()) else { return false };

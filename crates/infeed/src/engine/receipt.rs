@@ -1,4 +1,4 @@
-//! What becomes true when a batch is received.
+//! What takes effect when a batch is received.
 
 use super::{Plan, checkpoint::Position, home::Home};
 use crate::{
@@ -8,16 +8,16 @@ use crate::{
 use infeed_core::{Error, Hold};
 use std::ops::Range;
 
-/// What became of a batch's samples after it was taken, where functions of the consumer worked on them.
+/// What happened to a batch's samples after it was taken, where functions of the consumer worked on them.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Rows that a filter left out.
+    /// Rows that a filter dropped.
     pub filtered: Vec<u64>,
     /// Rows that failed, and why.
     pub bad: Vec<(u64, Error)>,
 }
 
-/// A batch that was taken: where the consumer stands behind it, and what its ledger will say.
+/// A batch that was taken: the consumer's position after it, and its ledger entry.
 #[derive(Debug)]
 pub(super) struct Receipt {
     at: Position,
@@ -57,7 +57,7 @@ impl Receipt {
         }
     }
 
-    /// The consumer has it. Gives the epoch of its rows.
+    /// Records that the consumer has the batch. Returns the epoch of its rows.
     pub(super) fn settle(mut self, home: &Home, changes: &Changes) -> u64 {
         self.leave_out(&changes.filtered, Why::Filtered);
         self.leave_out(&changes.bad.iter().map(|(row, _)| *row).collect::<Vec<_>>(), Why::Bad);

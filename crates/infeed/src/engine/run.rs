@@ -1,4 +1,4 @@
-//! One epoch, from the consumer's end.
+//! One epoch as the consumer sees it.
 
 use super::{
     checkpoint::Position,
@@ -14,14 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the consumer finds.
+/// What the consumer gets.
 #[derive(Debug)]
 pub enum Next {
     /// A batch.
     Batch(Batch),
     /// The epoch is over.
     End,
-    /// Nothing yet: the time given is over.
+    /// Nothing yet: the wait timed out.
     Waiting,
 }
 
@@ -30,27 +30,27 @@ pub enum Next {
 pub struct Waiting(Arc<Shared>);
 
 impl Waiting {
-    /// Until there is a batch, an error or the end, or `patience` is over.
+    /// Blocks until there is a batch, an error or the end, or `patience` has passed.
     pub fn wait(&self, patience: Duration) {
         let _ = self.0.sleep.until_ready(Instant::now(), Some(patience));
     }
 }
 
-/// One epoch in motion. Dropping it in the middle stops and joins every thread.
+/// One epoch in progress. Dropping it early stops and joins every thread.
 #[derive(Debug)]
 pub struct Run {
     engine: Option<Engine>,
     home: Arc<Home>,
     at: Position,
-    /// Steps until its end; `None` when it ends with the data's epoch.
+    /// Steps until its end; `None` if it ends with the data's epoch.
     left: Option<u64>,
     /// Where the next epoch starts.
     next: Position,
-    /// Batches that were taken and are not yet in the hands of whoever the loader works for.
+    /// Batches that were taken and that the consumer has not received yet.
     taken: VecDeque<Receipt>,
-    /// Where the consumer stands when it has received those, if the epoch is over with them.
+    /// The position once those are received, if the epoch ends with them.
     ended: Option<Position>,
-    /// How many batches of given rows there are so far, where the rows come from outside.
+    /// The number of batches given so far, if the rows come from outside.
     given: Option<u64>,
     trace: Arc<Trace>,
     error_limit: u64,
@@ -83,13 +83,13 @@ impl Run {
         }
     }
 
-    /// A run over rows that come from outside, by [`Run::give`].
+    /// Creates a run over row numbers given from outside by [`Run::give`].
     pub(super) fn of_given_rows(engine: Engine, home: Arc<Home>) -> Self {
         let at = Position::default();
         Run { given: Some(0), ..Run::new(engine, at, Some(0), at, home) }
     }
 
-    /// Adds batches to a run over given rows: each entry is one batch.
+    /// Adds batches to a run over given rows. Each entry is one batch.
     pub fn give(&mut self, batches: Vec<Vec<u64>>) -> Result<()> {
         let (Some(given), Some(left), Some(engine)) = (&mut self.given, &mut self.left, &self.engine) else {
             return Err(Error::argument("this run takes its rows from an order, or is closed"));
@@ -104,7 +104,7 @@ impl Run {
         Ok(())
     }
 
-    /// The next batch, in order, and at once received. Waits at most `patience`.
+    /// Returns the next batch in order and counts it as received. Waits at most `patience`.
     pub fn next(&mut self, patience: Option<Duration>) -> Result<Next> {
         let start = Instant::now();
         let found = self.take(patience)?;
@@ -115,23 +115,23 @@ impl Run {
         Ok(found)
     }
 
-    /// Something to wait with while others use the run; `None` when there is nothing to wait for.
+    /// Returns a handle to wait with while others use the run; `None` if there is nothing to wait for.
     pub fn waiting(&self) -> Option<Waiting> {
         let engine =
             self.engine.as_ref().filter(|_| self.left != Some(0) && self.process == std::process::id())?;
         Some(Waiting(Arc::clone(&engine.shared)))
     }
 
-    /// Whether [`Run::take`] would not have to wait.
+    /// Whether [`Run::take`] would return without waiting.
     pub fn ready(&self) -> bool {
         self.left == Some(0) || self.engine.as_ref().is_none_or(Engine::is_ready)
     }
 
-    /// Counts the oldest batch that was taken as received: from now on a checkpoint lies behind it. `waited` is how long
-    /// the consumer waited for it, and `changes` what became of its samples after it was taken.
+    /// Counts the oldest taken batch as received: from now on a checkpoint is past it. `waited` is how long the
+    /// consumer waited for it, `changes` is what happened to its samples after it was taken.
     ///
-    /// Whoever works ahead (on its way to a device, say) takes early and calls this when the batch is handed over, so
-    /// that nothing is lost when the job ends in between.
+    /// A consumer that works ahead (copying to a device, say) takes early and calls this when the batch is handed
+    /// over, so that nothing is lost if the job ends in between.
     pub fn received(&mut self, waited: Duration, changes: Changes) -> Result<()> {
         self.count_wait(waited);
         let epoch = self.settle(&changes);
@@ -150,7 +150,7 @@ impl Run {
         epoch
     }
 
-    /// The consumer waited so long until now, and did something else before.
+    /// Adds to the consumer's wait time; the rest since the last call counts as time outside the loader.
     fn count_wait(&mut self, waited: Duration) {
         let now = Instant::now();
         let all = now - self.left_at;
@@ -159,7 +159,7 @@ impl Run {
         self.trace.consumer_ns.fetch_add(all.saturating_sub(waited).as_nanos() as u64, Relaxed);
     }
 
-    /// The next batch, in order, without counting it as received. Waits at most `patience`.
+    /// Returns the next batch in order without counting it as received. Waits at most `patience`.
     pub fn take(&mut self, patience: Option<Duration>) -> Result<Next> {
         if self.engine.is_some() && self.process != std::process::id() {
             return Err(Error::argument(
@@ -186,7 +186,7 @@ impl Run {
             if self.left.is_none() {
                 self.left = Some(0);
             }
-            // A consumer that counts steps goes on with the next epoch.
+            // A consumer that counts steps continues with the next epoch.
             return self.take(patience);
         }
         let failed = flight.done.as_ref().is_some_and(Result::is_err);
@@ -225,7 +225,7 @@ impl Run {
         Ok(Next::Batch(batch))
     }
 
-    /// Counts the bad samples of a batch. An error when there are too many; a batch that failed has its own error.
+    /// Counts the bad samples of a batch. Fails if there are too many; a failed batch keeps its own error.
     fn report(&self, epoch: u64, mut bad: Vec<(u64, Error)>, failed: bool) -> Result<()> {
         let Some(shared) = self.engine.as_ref().map(|e| &e.shared) else { return Ok(()) };
         bad.sort_by_key(|(row, _)| *row);
@@ -233,10 +233,10 @@ impl Run {
         bad.iter().try_for_each(|(row, error)| shared.trace.bad.record(epoch, *row, error, limit))
     }
 
-    /// The epoch went to its end: the threads wait for the next one.
+    /// Ends a completed epoch: the engine goes back to the loader.
     fn end(&mut self) {
         if let Some(engine) = self.engine.take() {
-            // How far a stream goes in so many steps is known only now.
+            // How far a stream gets in so many steps is known only now.
             let counted = engine.shared.plan.stream.is_some() && self.next.cursor.place > 0;
             let next = if counted { Position { cursor: engine.at, ..self.next } } else { self.next };
             if self.taken.is_empty() {
@@ -250,7 +250,7 @@ impl Run {
         }
     }
 
-    /// Stops and joins every thread. Waits at most for the sample each worker is at.
+    /// Stops and joins every thread. Waits at most for the sample each worker is processing.
     pub fn close(&mut self) {
         self.engine = None;
     }

@@ -1,4 +1,4 @@
-//! One thread finishes one sample: decode, transform and write run back to back while the bytes are in cache.
+//! Making one sample on one thread: decode, transform and write run back to back while the bytes are in cache.
 
 use super::{
     Plan,
@@ -7,7 +7,7 @@ use super::{
 use crate::{batch::SampleSlot, order::filter::Scalar};
 use infeed_core::{Context, Dtype, Error, Record, Result, Rng, Scratch, Value};
 
-/// Makes a sample of a record and writes it to its place in the batch. `false` when a filter leaves it out.
+/// Makes a sample from a record and writes it to its slot in the batch. Returns `false` if a filter drops it.
 pub(super) fn make(
     plan: &Plan,
     epoch: u64,
@@ -36,21 +36,21 @@ struct Maker<'a> {
     row: u64,
     record: &'a mut Record,
     scratch: &'a mut Scratch,
-    /// The fields that are under way, where they are not made one after the other.
+    /// Fields in progress, when they are not made one after the other.
     begun: Vec<Option<FieldUnderWay>>,
 }
 
-/// A field under way.
+/// A field in progress.
 struct FieldUnderWay {
     value: Value,
-    /// Transforms behind it.
+    /// Transforms applied so far.
     done: usize,
-    /// Forks behind it.
+    /// Forks passed so far.
     forks: usize,
 }
 
 impl<'a> Maker<'a> {
-    /// What a chain begins with when it begins in the record, decoded.
+    /// Returns the decoded start value of a chain that begins in the record.
     fn stored(&mut self, chain: &Chain) -> Result<Value> {
         let Start::Stored { at, .. } = &chain.start else { return Ok(Value::Missing) };
         let value = self.record.fields.get_mut(*at).map(std::mem::take).unwrap_or_default();
@@ -70,7 +70,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a value through the transforms `from..to` of its chain.
+    /// Applies the transforms `from..to` of a chain to a value.
     fn advance(&mut self, chain: &Chain, mut value: Value, from: usize, to: usize) -> Result<Value> {
         let to = to.min(chain.transforms.len());
         for (stage, transform) in chain.transforms.get(from..to).unwrap_or_default() {
@@ -80,7 +80,7 @@ impl<'a> Maker<'a> {
         Ok(value)
     }
 
-    /// Takes a field as far as so many transforms, and hands copies of it out on the way.
+    /// Advances a field to the given number of transforms and hands out its copies on the way.
     fn reach(&mut self, column: usize, to: usize) -> Result<&Value> {
         let chain: &'a Chain = &self.branch.chains[column];
         self.step(chain, column, to).map_err(|e| e.in_field(&chain.name))?;
@@ -97,7 +97,7 @@ impl<'a> Maker<'a> {
                     let value = self.stored(chain)?;
                     self.begun[column] = Some(FieldUnderWay { value, done: 0, forks: 0 });
                 }
-                // The fork leaves the copy here.
+                // The fork stores the copy in `begun`.
                 Start::Copy { at, after, .. } => self.reach(*at, *after).map(drop)?,
             }
         }
@@ -123,8 +123,8 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Fields that filters look at come first: a sample that is left out costs no more than these. Fields that were copied
-    /// go as far as their copies need.
+    /// Makes the fields that filters read first, so that a dropped sample costs no more than these. Fields with copies
+    /// advance as far as the copies need.
     fn in_stages(&mut self, slot: &mut SampleSlot<'_>) -> Result<bool> {
         let branch = self.branch;
         self.begun = branch.chains.iter().map(|_| None).collect();
@@ -164,7 +164,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A value as filters see it.
+/// Converts a value to what filters compare.
 fn scalar(value: &Value, part: Option<&str>) -> Result<Scalar<'static>> {
     Ok(match value {
         Value::Missing => Scalar::None,
@@ -207,7 +207,7 @@ fn number(dtype: Dtype, data: &[u8]) -> Result<Scalar<'static>> {
     })
 }
 
-/// A part of a JSON value: `a.b.0`.
+/// Looks up a path such as `a.b.0` in a JSON value.
 fn json(text: &str, part: Option<&str>) -> Result<Scalar<'static>> {
     let whole: serde_json::Value =
         serde_json::from_str(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;

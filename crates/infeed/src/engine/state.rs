@@ -1,4 +1,4 @@
-//! What the threads of a run share. Everything here happens under one lock and takes microseconds.
+//! The state that the threads of a run share. All of it is under one lock; every operation takes microseconds.
 
 use super::{options::Settled, sleep::Board};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use infeed_core::{Cursor, Error, Record, Result};
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
-/// Some samples of one batch, read together.
+/// Some samples of one batch that are read together.
 #[derive(Debug)]
 pub(super) struct Piece {
     /// The batch they belong to.
@@ -16,9 +16,9 @@ pub(super) struct Piece {
     pub(super) epoch: u64,
     /// Their places in the batch.
     pub(super) places: Vec<usize>,
-    /// Their rows, ascending.
+    /// Their rows: ascending, or in batch order for bulk sources.
     pub(super) rows: Vec<u64>,
-    /// Bytes that reading them moves.
+    /// Bytes to read for them.
     pub(super) bytes: u64,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Ready {
     pub(super) records: Vec<Result<Record>>,
 }
 
-/// One batch between plan and delivery.
+/// One batch between planning and delivery.
 #[derive(Debug)]
 pub(super) struct Flight {
     /// Its number, counted from where the engine started.
@@ -37,29 +37,29 @@ pub(super) struct Flight {
     pub(super) epoch: u64,
     /// The places of all ranks together.
     pub(super) global: Range<u64>,
-    /// How many of its rows, at the end, are given a second time to fill up.
+    /// How many of its rows, at the end, are repeated rows that pad the batch.
     pub(super) pads: usize,
-    /// Where the consumer stands when it has received it.
+    /// The consumer's cursor once it has received the batch.
     pub(super) after: Cursor,
-    /// Whether the epoch ends with it.
+    /// Whether this is the last batch of its epoch.
     pub(super) ends_epoch: bool,
-    /// Whether it only says that the epoch is over: a stream ended and nothing was left for a batch.
+    /// Whether it only marks the end of the epoch: a stream ended with no rows left for a batch.
     pub(super) is_end: bool,
-    /// Shard and key of each row, where nobody can look them up.
+    /// Shard and key of each row, when they cannot be looked up later.
     pub(super) names: Option<Names>,
     /// Its rows, in order.
     pub(super) rows: Vec<u64>,
-    /// What is not read yet.
+    /// Pieces that are not read yet.
     pub(super) unread: VecDeque<Piece>,
-    /// What is read and waits for a worker.
+    /// Pieces that are read and wait for a worker.
     pub(super) ready: VecDeque<Ready>,
     /// Its memory, from the first sample to the last.
     pub(super) filling: Option<Arc<Filling>>,
-    /// Samples that are not finished.
+    /// Samples that are not finished yet.
     pub(super) left: usize,
-    /// What became of the samples.
+    /// The outcome of each sample.
     pub(super) fates: Vec<Fate>,
-    /// Bad samples: they are reported when the consumer gets here, not when somebody looked ahead.
+    /// Bad samples, reported when the consumer gets this batch, not when they are found.
     pub(super) bad: Vec<(u64, Error)>,
     /// The error of the earliest sample that stops the run.
     pub(super) error: Option<(usize, Error)>,
@@ -67,7 +67,7 @@ pub(super) struct Flight {
     pub(super) done: Option<Result<Batch>>,
 }
 
-/// What a worker gets to do.
+/// A unit of work for a worker.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) task: Task,
@@ -81,25 +81,25 @@ pub(super) struct Job {
 /// The piece of a job.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// It was read: its samples are to be made.
+    /// The piece was read: make its samples.
     Make(Ready),
-    /// The worker reads it first.
+    /// Read the piece, then make its samples.
     ReadAndMake(Piece),
 }
 
-/// The batches on their way, oldest first.
+/// The batches in flight, oldest first.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) flights: VecDeque<Flight>,
-    /// Bytes read or being read that no worker has finished with.
+    /// Bytes being read, or read and not yet processed.
     pub(super) ahead: u64,
     /// The next batch to plan.
     pub(super) next: u64,
-    /// How many batches are made at most.
+    /// The maximum number of batches to make.
     pub(super) limit: u64,
-    /// When the epoch began: the time between two is nobody's idleness.
+    /// When the epoch began: time between epochs does not count as idle.
     pub(super) began: Instant,
-    /// Somebody makes the next batch of a stream.
+    /// Whether a thread is pulling the next batch of a stream.
     pub(super) planning: bool,
     settled: Settled,
     trace: Arc<Trace>,
@@ -138,7 +138,8 @@ impl State {
         }
     }
 
-    /// The next piece to read, if the budget allows. The oldest batch may always be read, or nothing would move.
+    /// Takes the next piece to read, if the budget allows. The oldest batch may always be read, or the engine could
+    /// stall.
     pub(super) fn take_unread(&mut self) -> Option<Piece> {
         let at = self.flights.iter().position(|f| !f.unread.is_empty())?;
         let bytes = self.flights[at].unread.front()?.bytes;
@@ -158,12 +159,12 @@ impl State {
                 || (self.ahead < self.settled.ahead_bytes && self.flights.len() < 64 + self.settled.prefetch))
     }
 
-    /// Whether another batch should be planned so that a worker has something to do at once.
+    /// Whether another batch should be planned to give a worker something to do at once.
     pub(super) fn wants_plan_now(&self) -> bool {
         self.flights.len() < self.settled.prefetch && self.wants_plan()
     }
 
-    /// Work for a CPU worker: the oldest batch that has some, among those that may have memory.
+    /// Takes work for a CPU worker: from the oldest batch that has some, among those that may have memory.
     pub(super) fn take_ready(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.ready.is_empty())?;
         let filling = flight.open(open);
@@ -171,8 +172,8 @@ impl State {
         Some(Job { task: Task::Make(flight.ready.pop_front()?), filling, names, began: self.began })
     }
 
-    /// A piece for a worker to read itself, among the batches that may have memory. No budget is asked: it is finished
-    /// as soon as it is read.
+    /// Takes a piece for a worker to read itself, among the batches that may have memory. The look-ahead budget does
+    /// not apply, because the piece is processed as soon as it is read.
     pub(super) fn take_unread_now(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
         let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.unread.is_empty())?;
         let filling = flight.open(open);
@@ -181,7 +182,7 @@ impl State {
         Some(Job { task: Task::ReadAndMake(piece), filling, names: None, began: self.began })
     }
 
-    /// The flight with this number.
+    /// Returns the flight with this number.
     pub(super) fn flight(&mut self, number: u64) -> Option<&mut Flight> {
         let first = self.flights.front()?.number;
         self.flights.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
@@ -189,7 +190,7 @@ impl State {
 }
 
 impl Flight {
-    /// Its memory, taken when the first sample needs it.
+    /// Returns its memory, allocated when the first sample needs it.
     fn open(&mut self, open: impl Fn(&Flight) -> Filling) -> Arc<Filling> {
         match &self.filling {
             Some(filling) => Arc::clone(filling),
@@ -201,17 +202,17 @@ impl Flight {
         }
     }
 
-    /// The rows that are not read yet, piece by piece: ascending.
+    /// Returns the rows that are not read yet, piece by piece.
     pub(super) fn rows_to_read(&self) -> Vec<u64> {
         self.unread.iter().flat_map(|piece| piece.rows.iter().copied()).collect()
     }
 
-    /// A flight that only brings an error to the consumer.
+    /// Creates a flight that only brings an error to the consumer.
     pub(super) fn failed(error: Error) -> Self {
         Flight { done: Some(Err(error)), ..Flight::empty() }
     }
 
-    /// A flight without anything.
+    /// Creates a flight without rows.
     pub(super) fn empty() -> Self {
         Flight {
             number: 0,

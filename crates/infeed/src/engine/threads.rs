@@ -1,4 +1,4 @@
-//! The threads and what they share.
+//! The engine's threads and what they share.
 
 use super::{
     OnError, Plan,
@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What an engine works with: all of it outlives the engine, and belongs to the loader.
+/// What an engine works with. It belongs to the loader and outlives the engine.
 #[derive(Debug)]
 pub(super) struct Equipment {
     pub(super) plan: Arc<Plan>,
@@ -28,7 +28,7 @@ pub(super) struct Equipment {
     pub(super) error_limit: u64,
     pub(super) world: World,
     pub(super) pool: Arc<Pool>,
-    /// Scratch of workers that ended: decoders and buffers outlive the threads.
+    /// Scratch memory of workers that ended: decoders and buffers outlive the threads.
     pub(super) scratches: Arc<Mutex<Vec<Scratch>>>,
     pub(super) trace: Arc<Trace>,
 }
@@ -38,7 +38,7 @@ pub(super) struct Equipment {
 pub(super) struct Shared {
     equipment: Equipment,
     pub(super) feed: Feed,
-    /// The batches on their way, and how the threads sleep and wake each other over them.
+    /// The batches in flight, and how the threads sleep and wake each other over them.
     pub(super) sleep: Sleep<State>,
 }
 
@@ -50,12 +50,12 @@ impl Deref for Shared {
     }
 }
 
-/// Threads that make one batch after the other, across the ends of epochs. Dropping it stops and joins them.
+/// Threads that make batch after batch, across epoch boundaries. Dropping it stops and joins them.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// The process the threads live in: after a fork they are not there.
+    /// The process that owns the threads: after a fork the child does not have them.
     process: u32,
     /// The cursor of the next batch it would give.
     pub(super) at: Cursor,
@@ -87,7 +87,8 @@ impl Engine {
         let shared = Arc::clone(&self.shared);
         let body = move || {
             if catch_unwind(AssertUnwindSafe(|| life(&shared))).is_err() {
-                // Samples are guarded one by one, so this is a defect of the engine itself. Better stopped than hanging.
+                // Samples are guarded one by one, so this is a bug in the engine itself. Stopping is better than
+                // hanging.
                 let error = Error::Internal { what: "a loader thread panicked".to_owned() };
                 let mut state = shared.sleep.lock();
                 if state.flights.is_empty() {
@@ -105,7 +106,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds batches to those that are given from outside.
+    /// Adds batches of row numbers given from outside.
     pub(super) fn give(&self, batches: Vec<Vec<u64>>) {
         let Feed::Given(_, steps) = &self.shared.feed else { return };
         let mut state = self.shared.sleep.lock();
@@ -114,7 +115,7 @@ impl Engine {
         state.batches_given();
     }
 
-    /// Whether the oldest batch is done.
+    /// Whether the oldest batch is done, or the engine stopped.
     pub(super) fn is_ready(&self) -> bool {
         self.shared.sleep.lock().is_ready_or_stopped()
     }
@@ -123,11 +124,11 @@ impl Engine {
         self.process == std::process::id()
     }
 
-    /// The oldest batch, when it is done. `None` when `patience` is over.
+    /// Takes the oldest batch once it is done. Returns `None` when `patience` has passed.
     pub(super) fn take(&mut self, start: Instant, patience: Option<Duration>) -> Result<Option<Flight>> {
         let Some(mut state) = self.shared.sleep.until_ready(start, patience) else { return Ok(None) };
         if !state.is_ready() {
-            return Err(Error::argument("the loader was closed while somebody waited for a batch"));
+            return Err(Error::argument("the loader was closed while a consumer was waiting for a batch"));
         }
         let flight = state.flights.pop_front();
         state.batch_taken();
@@ -138,10 +139,10 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Stops and joins every thread. Waits at most for the sample each worker is at.
+    /// Stops and joins every thread. Waits at most for the sample each worker is processing.
     fn drop(&mut self) {
         if !self.is_here() {
-            // The threads exist in the parent only; joining them here would wait for ever.
+            // The threads exist in the parent only; joining them here would block for ever.
             std::mem::take(&mut self.threads).into_iter().for_each(std::mem::forget);
             return;
         }

@@ -1,4 +1,4 @@
-//! CPU workers: they turn pieces into samples inside the batch.
+//! CPU workers: they make the samples of a piece directly in the batch.
 
 use super::{
     OnError,
@@ -16,12 +16,12 @@ use std::{
     time::Instant,
 };
 
-/// How many other rows are tried in place of a bad one.
+/// How many other rows are tried to replace a bad one.
 const TRIES: u64 = 16;
 /// The address of the random numbers that choose replacements.
 const REPLACE: u64 = 0x0072_6570_6c61_6365;
 
-/// The life of a CPU worker.
+/// The loop of a CPU worker.
 pub(super) fn make_samples(shared: &Shared) {
     let kept = || shared.scratches.hold();
     let mut scratch = kept().pop().unwrap_or_default();
@@ -35,7 +35,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     loop {
         let idle = Instant::now();
         let found = hand.next(|mut state| {
-            // Rather than wait for an I/O thread, read: what comes out of the page cache is then in this core's own cache,
+            // Read rather than wait for an I/O thread: data from the page cache then ends up in this core's cache,
             // and a worker that would have to wait anyway loses nothing.
             let job = state.take_ready(open).or_else(|| state.take_unread_now(open));
             match job {
@@ -72,7 +72,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     }
 }
 
-/// What became of the samples of a piece.
+/// The outcome of a piece.
 #[derive(Default)]
 struct PieceMade {
     /// By place.
@@ -108,7 +108,7 @@ fn make_piece(
     (piece, made)
 }
 
-/// Counts a piece as done. Whoever brings the last one closes the batch, so the caller has let go of the batch's memory.
+/// Counts a piece as done. The last one closes the batch, so the caller must have dropped its handle to the memory.
 fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, scratch: &mut Scratch) {
     let PieceMade { fates, bad, error } = made;
     let number = piece.flight;
@@ -136,7 +136,7 @@ fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, 
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
         (None, Some(filling)) => {
-            // The random numbers of a batch belong to the row it begins with, made or not.
+            // The random numbers of a batch are addressed by its first row, whether that was made or not.
             let first = rows.first().copied().unwrap_or(0);
             let batch = filling.finish(&shared.plan.spec, &fates, rows, pads, names);
             batch.and_then(|batch| change(shared, batch, piece.epoch, first, scratch))
@@ -161,7 +161,7 @@ fn change(shared: &Shared, mut batch: Batch, epoch: u64, first: u64, scratch: &m
     Ok(batch)
 }
 
-/// A sample that is to be made, and its place in the batch.
+/// A sample to make, and its place in the batch.
 #[derive(Clone, Copy)]
 struct SampleJob<'a> {
     shared: &'a Shared,
@@ -174,7 +174,7 @@ struct SampleJob<'a> {
 }
 
 impl SampleJob<'_> {
-    /// Makes the sample, following the policy. An error stops the run.
+    /// Makes the sample according to the policy. An error stops the run.
     fn make(
         &self,
         record: Result<Record>,
@@ -193,7 +193,7 @@ impl SampleJob<'_> {
         if shared.on_error == OnError::Skip {
             return Ok(Fate::Bad);
         }
-        // Only rows of the order: one of another split must not get in.
+        // Only rows of this order: rows of another split must not get in.
         let order = &shared.plan.order;
         let mut rng = Rng::at(shared.plan.seed, epoch, row, REPLACE);
         for _ in 0..TRIES {
@@ -208,21 +208,21 @@ impl SampleJob<'_> {
             }
         }
         Err(Error::sample(format!(
-            "no replacement found: {TRIES} other rows would not do; the first error: {error}"
+            "no replacement found: all {TRIES} rows tried were bad or filtered out; the first error: {error}"
         ))
         .at(place_of(shared, row, self.name)))
     }
 
-    /// Whether the sample was made; `false` when a filter left it out.
+    /// Tries to make the sample. Returns `false` if a filter drops it.
     fn attempt(&self, record: Result<Record>, scratch: &mut Scratch) -> Result<bool> {
         let SampleJob { shared, epoch, row, .. } = *self;
         let mut record = record?;
         // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the slot made
-        // here is gone before the next one for the same place (a replacement) is made.
+        // here is dropped before the next one for the same place (a replacement) is made.
         let mut slot = unsafe { self.filling.slot(self.place) };
         let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut slot, scratch));
         if done.is_err() {
-            // After a panic the scratch may be half changed; it is cheap to start anew.
+            // After a panic the scratch may be inconsistent; a new one is cheap.
             *scratch = Scratch::new();
         }
         done.map_err(|e| e.at(place_of(shared, row, self.name)))

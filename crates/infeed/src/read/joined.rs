@@ -1,13 +1,13 @@
-//! Several sources as one: the rows of the first, then those of the second, and so on.
+//! Joins several sources into one: the rows of the first, then those of the second, and so on.
 
 use infeed_core::{Error, Record, Result, Source, Spec, Value};
 use std::sync::Arc;
 
-/// Sources one after the other. Fields are put together by name; what a source does not have is missing.
+/// Sources one after the other. Fields are matched by name; a field that a source lacks is missing.
 #[derive(Debug)]
 pub struct Joined {
     sources: Vec<Arc<dyn Source>>,
-    /// The first row of each source, and one more for the end.
+    /// The first row of each source, and the total at the end.
     starts: Vec<u64>,
     shard_rows: Vec<u64>,
     block_rows: Vec<u64>,
@@ -53,7 +53,7 @@ impl Joined {
         Some((self.sources.get(slot)?, row - self.starts[slot]))
     }
 
-    /// Calls `each` with every source, the rows it has among `rows` by its own count, and where they stand in `rows`.
+    /// Calls `each` with every source, its rows among `rows` in its own numbering, and their indices in `rows`.
     fn by_source(
         &self,
         rows: &[u64],
@@ -125,7 +125,7 @@ impl Source for Joined {
         self.sources.iter().all(|s| s.fills(field))
     }
 
-    /// Neighbours that lie in the same source are written by one call.
+    /// Consecutive rows of the same source are written by one call.
     fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
         let gone = |row| Error::argument(format!("there is no row {row}"));
         let each: Vec<usize> = out.iter().map(|out| out.len() / rows.len().max(1)).collect();
@@ -161,7 +161,7 @@ impl Source for Joined {
         });
     }
 
-    /// Those of the first source, when all have the same.
+    /// Returns those of the first source, if all have the same.
     fn classes(&self) -> &[String] {
         match self.sources.as_slice() {
             [first, rest @ ..] if rest.iter().all(|s| s.classes() == first.classes()) => first.classes(),

@@ -1,4 +1,4 @@
-//! Rows that lie in memory already: arrays, and cells of varying length.
+//! Rows in memory: arrays, and cells of varying length.
 
 use infeed_core::{Bytes, Dim, Dtype, Error, FieldSpec, Image, Record, Result, Source, Spec, Tensor, Value};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// One field of every row.
 #[derive(Debug, Clone)]
 pub enum Cells {
-    /// Arrays of one shape, one after the other.
+    /// Arrays of one shape, concatenated.
     Array {
         /// Element type.
         dtype: Dtype,
@@ -22,9 +22,9 @@ pub enum Cells {
         /// All rows.
         data: Bytes,
     },
-    /// Pieces of varying length.
+    /// Cells of varying length.
     Pieces {
-        /// Where each row begins in `data`, and where the last one ends.
+        /// The start of each row in `data`, and the end of the last one.
         offsets: Arc<[u64]>,
         /// All rows.
         data: Bytes,
@@ -33,7 +33,7 @@ pub enum Cells {
     },
 }
 
-/// Rows in memory. Nothing is copied before a sample is made of them.
+/// Rows in memory. They are not copied until a sample is made.
 #[derive(Debug)]
 pub struct MemorySource {
     name: String,
@@ -43,7 +43,7 @@ pub struct MemorySource {
 }
 
 impl MemorySource {
-    /// `rows` rows with these fields. Without fields the rows are only numbers: whoever has the data makes the samples.
+    /// Creates a source of `rows` rows. Without fields, rows are only numbers: the caller makes the samples.
     pub fn new(name: impl Into<String>, rows: u64, fields: Vec<(String, Cells)>) -> Result<Self> {
         let name = name.into();
         if rows == 0 {
@@ -78,7 +78,7 @@ impl Cells {
         }
     }
 
-    /// Bytes of one row, where all have the same.
+    /// Returns the bytes of one row, if all rows have the same.
     fn each(&self) -> Option<usize> {
         match self {
             Cells::Array { dtype, shape, .. } => Some(shape.iter().product::<usize>() * dtype.size()),
@@ -87,7 +87,7 @@ impl Cells {
         }
     }
 
-    /// Whether there is a cell for every row; says what is wrong otherwise.
+    /// Checks that there is a cell for every row. The error says what is wrong.
     fn check(&self, rows: u64) -> std::result::Result<(), String> {
         match self {
             Cells::Array { data, .. } | Cells::Image { data, .. } => {

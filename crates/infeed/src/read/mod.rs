@@ -1,4 +1,4 @@
-//! From row numbers to records: which shard a row is in, which bytes that means, and as few reads as possible.
+//! From row numbers to records: finds the shard and the byte ranges of each row, and reads them in few reads.
 //!
 //! ```text
 //! rows 9 3 4 --[where]--> shard 0: rows 3 4   shard 1: row 2
@@ -6,11 +6,11 @@
 //!            --[cut]--> records of 3 4 9, handed back as 9 3 4
 //! ```
 //!
-//! Fetch a dozen rows at a time rather than a whole batch: as long as they fit into the processor's second cache the
-//! next fetch is written into the same warm buffers. With rows of 110 KB out of the page cache groups of 16 took a
-//! fifth to a third less processor time than groups of 256, in sequence and shuffled.
+//! Fetch about a dozen rows at a time, not a whole batch: as long as they fit into the L2 cache, the next fetch is
+//! written into the same warm buffers. With rows of 110 KB from the page cache, groups of 16 took a fifth to a third
+//! less CPU time than groups of 256, in sequence and shuffled.
 //!
-//! [`coalesce`] is arithmetic and knows no file; [`StoreSource`] does the reading. [`MemorySource`] has nothing to read.
+//! [`coalesce`] is pure arithmetic; [`StoreSource`] does the reading. [`MemorySource`] has nothing to read.
 
 mod coalesce;
 mod joined;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Join {
     /// One after the other.
     Concat,
-    /// In turns.
+    /// Alternately.
     Interleave {
         /// Rows from each in turn.
         #[serde(default = "one")]

@@ -1,6 +1,6 @@
-//! Long lists of numbers in a recipe: as they are, or packed.
+//! Long lists of numbers in a recipe, plain or packed.
 //!
-//! A million indices as JSON numbers are slow to write and to read. Packed they are little-endian bytes in base64.
+//! A million indices as JSON numbers are slow to write and to read. Packed, they are little-endian bytes in base64.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use infeed_core::{Error, Result};
@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Integers {
-    /// As they are.
+    /// As JSON numbers.
     Plain(Vec<i64>),
-    /// `i64` packed.
+    /// As packed `i64`.
     Packed {
         /// Little-endian bytes.
         i64: String,
@@ -23,9 +23,9 @@ pub enum Integers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Reals {
-    /// As they are.
+    /// As JSON numbers.
     Plain(Vec<f64>),
-    /// `f64` packed.
+    /// As packed `f64`.
     Packed {
         /// Little-endian bytes.
         f64: String,
@@ -33,7 +33,7 @@ pub enum Reals {
 }
 
 impl Integers {
-    /// The numbers.
+    /// Returns the numbers.
     pub fn numbers(&self) -> Result<Vec<i64>> {
         match self {
             Integers::Plain(list) => Ok(list.clone()),
@@ -43,7 +43,7 @@ impl Integers {
 }
 
 impl Reals {
-    /// The numbers.
+    /// Returns the numbers.
     pub fn numbers(&self) -> Result<Vec<f64>> {
         match self {
             Reals::Plain(list) => Ok(list.clone()),

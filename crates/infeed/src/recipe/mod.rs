@@ -38,7 +38,7 @@ pub struct SourceRecipe {
     /// Arguments of the format.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Json>,
-    /// How the parts are joined; then there are no paths.
+    /// How the parts are joined; a joined source has no paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
     /// The pipelines that are joined.
@@ -55,39 +55,39 @@ fn is_auto(format: &String) -> bool {
 }
 
 impl SourceRecipe {
-    /// Files of a format.
+    /// Creates a source of files of a format.
     pub fn files(paths: Vec<String>, format: &str) -> Self {
         SourceRecipe { paths, format: format.to_owned(), args: Map::new(), join: None, parts: vec![] }
     }
 }
 
 impl Recipe {
-    /// A recipe that only reads.
+    /// Creates a recipe that only reads.
     pub fn new(paths: Vec<String>, format: &str) -> Self {
         Recipe { source: SourceRecipe::files(paths, format), stages: vec![] }
     }
 
-    /// From JSON.
+    /// Parses JSON.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|e| Error::argument(format!("recipe: {e}")))
     }
 
-    /// To JSON.
+    /// Serialises as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// From TOML, the form for files.
+    /// Parses TOML, the form for files.
     pub fn from_toml(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(|e| Error::argument(format!("recipe: {e}")))
     }
 
-    /// To TOML.
+    /// Serialises as TOML.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string(self).map_err(|e| Error::argument(format!("recipe cannot be written as TOML: {e}")))
     }
 
-    /// A number that differs when anything in the recipe differs (FNV-1a over the canonical JSON).
+    /// Returns a hash of the whole recipe (FNV-1a over the canonical JSON).
     pub fn hash(&self) -> u64 {
         hash(self.to_json().as_bytes())
     }

@@ -1,8 +1,8 @@
-//! How documents become sequences of one length.
+//! How documents are packed into sequences of one length.
 
 use serde::{Deserialize, Serialize};
 
-/// How documents are laid into sequences.
+/// How documents are packed into sequences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PackMode {
@@ -17,72 +17,72 @@ pub enum PackMode {
     Windows,
 }
 
-/// What becomes of documents that are longer than a sequence, where documents stay whole.
+/// How documents longer than a sequence are treated, when documents stay whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Long {
     /// They are cut into pieces.
     #[default]
     Split,
-    /// What is too much is left out.
+    /// They are truncated.
     Truncate,
     /// They are left out.
     Drop,
 }
 
-/// What becomes of tokens that do not fill a sequence, at the end of an epoch (`concat`) or of a document (`windows`).
+/// How tokens that do not fill a sequence are treated, at the end of an epoch (`concat`) or of a document (`windows`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rest {
-    /// They are left out.
+    /// They are dropped.
     #[default]
     Drop,
-    /// The sequence is filled up.
+    /// The sequence is padded.
     Pad,
 }
 
-/// How documents become sequences of one length.
+/// How documents are packed into sequences of one length.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PackRecipe {
     /// The field with the tokens of a document.
     pub on: String,
-    /// Tokens of a sequence.
+    /// Tokens per sequence.
     pub length: usize,
-    /// How.
+    /// The packing mode.
     #[serde(default)]
     pub mode: PackMode,
-    /// A token that is put behind every document.
+    /// A token that is appended to every document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eod: Option<i64>,
-    /// The token that fills sequences up.
+    /// The padding token.
     #[serde(default)]
     pub pad: i64,
-    /// What becomes of long documents.
+    /// How long documents are treated.
     #[serde(default)]
     pub long: Long,
-    /// What becomes of tokens that do not fill a sequence.
+    /// How tokens that do not fill a sequence are treated.
     #[serde(default)]
     pub rest: Rest,
-    /// Documents that are packed together; a few hundred unless said otherwise.
+    /// Documents that are packed together; the default depends on the mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<usize>,
-    /// Tokens from one window to the next; `length` unless said otherwise.
+    /// Stride of windows in tokens; `length` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<usize>,
     /// Element type of tokens and labels.
     #[serde(default = "i64_name")]
     pub dtype: String,
-    /// Whether there is a field `labels`: the token that follows each token.
+    /// Whether to add a field `labels`: the token that follows each token.
     #[serde(default)]
     pub labels: bool,
-    /// Whether there is a field `segment_ids`: 1, 2, ... for the documents of a sequence, 0 for filling.
+    /// Whether to add a field `segment_ids`: 1, 2, ... for the documents of a sequence, 0 for padding.
     #[serde(default)]
     pub segment_ids: bool,
-    /// Whether there is a field `position_ids`, counted within each document.
+    /// Whether to add a field `position_ids`, counted within each document.
     #[serde(default)]
     pub position_ids: bool,
-    /// Whether there is a field `cu_seqlens`: where each document begins, and the end of the last.
+    /// Whether to add a field `cu_seqlens`: the start of each document, and the end of the last.
     #[serde(default)]
     pub cu_seqlens: bool,
 }

@@ -1,4 +1,4 @@
-//! Rows made ready on a thread, so many and no more.
+//! Rows prefetched on a thread, up to a limit.
 
 use super::{
     input::Stop,
@@ -13,28 +13,28 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Bytes that wait at most; a single larger row is let through.
+/// Maximum bytes in the queue; a single larger row is let through.
 const BYTES: u64 = 32 << 20;
-/// Rows that wait at most: small rows need no more to cover a pause.
+/// Maximum rows in the queue: with small rows, more are not needed to bridge a pause.
 const ROWS: usize = 4096;
 
-/// What is ready.
+/// The prefetched rows.
 #[derive(Debug, Default)]
 struct Ready {
     rows: VecDeque<(Arc<str>, TarRow)>,
     bytes: u64,
-    /// How it ended, when it has.
+    /// The result, once reading has ended.
     end: Option<Result<()>>,
-    /// Nobody wants more.
+    /// Whether the consumer is gone.
     dropped: bool,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     ready: Mutex<Ready>,
-    /// A row has come, or the end.
+    /// Signalled when a row is added or reading ends.
     more: Condvar,
-    /// A row has gone, or the reader.
+    /// Signalled when a row is taken or the consumer is dropped.
     room: Condvar,
 }
 
@@ -43,7 +43,7 @@ impl Shared {
         self.ready.hold()
     }
 
-    /// Adds a row when there is room; says whether anybody still wants one.
+    /// Adds a row once there is room. Returns whether more rows are wanted.
     fn put(&self, row: (Arc<str>, TarRow)) -> bool {
         let mut ready = self.lock();
         loop {
@@ -63,7 +63,7 @@ impl Shared {
     }
 }
 
-/// A sequence that is read ahead of whoever wants its rows. Dropping it ends the thread and waits for it.
+/// A sequence that is prefetched on a thread. Dropping it ends the thread and joins it.
 #[derive(Debug)]
 pub(super) struct Ahead {
     shared: Arc<Shared>,
@@ -85,7 +85,7 @@ impl Ahead {
                 }
                 Ok(())
             };
-            // The sequence is not looked at again after a panic: it is dropped with this thread.
+            // The sequence is not used after a panic: it is dropped with this thread.
             let end = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(&*panic)));
             ours.lock().end = Some(end);
             ours.more.notify_one();
@@ -95,7 +95,7 @@ impl Ahead {
         Ok(Ahead { shared, stops, thread: Some(thread) })
     }
 
-    /// The next row; waits for it. An error is repeated for ever.
+    /// Waits for the next row and returns it. An error is repeated on every call.
     pub(super) fn next(&mut self) -> Result<Option<(Arc<str>, TarRow)>> {
         let mut ready = self.shared.lock();
         loop {
@@ -123,13 +123,13 @@ impl Drop for Ahead {
         self.shared.room.notify_one();
         drop(rows);
         if let Some(thread) = self.thread.take() {
-            // Its panics were caught; there is nobody to tell of another one.
+            // Its panics were caught; another one could not be reported.
             let _ = thread.join();
         }
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic as an error.
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");

@@ -1,4 +1,4 @@
-//! Bytes as they come, counted, and given up when nobody wants them any more.
+//! Buffered input that counts its bytes and can be cancelled.
 
 use super::sys;
 use std::{
@@ -12,12 +12,12 @@ use std::{
     time::Duration,
 };
 
-/// One read. Network file systems want large ones, and a decompressor does not mind.
+/// Size of one read. Network file systems need large ones, and decompressors do not mind.
 const PIECE: usize = 1 << 20;
-/// How long a wait for data may go on before looking whether anybody still wants it.
+/// How long a wait for data may take before the stop flag is checked again.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Set when the rows are no longer wanted.
+/// A stop flag, set when the rows are no longer wanted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stop(Arc<AtomicBool>);
 
@@ -26,13 +26,13 @@ impl Stop {
         self.0.store(true, Ordering::Release);
     }
 
-    /// An error once it is set. Nobody sees the error: its only reader has gone.
+    /// Fails once the flag is set. The error is never seen: its only reader is gone.
     pub(super) fn check(&self) -> io::Result<()> {
         if self.0.load(Ordering::Acquire) { Err(io::Error::other("no longer wanted")) } else { Ok(()) }
     }
 }
 
-/// A reader with a large buffer that knows how far it has come.
+/// A reader with a large buffer that knows its offset.
 pub(super) struct Input {
     inner: Box<dyn Read + Send>,
     stop: Stop,
@@ -41,7 +41,7 @@ pub(super) struct Input {
     end: usize,
     /// Bytes handed out.
     passed: u64,
-    /// Whether somebody has asked for more than there was.
+    /// Whether a read has reached the end of the data.
     ended: bool,
 }
 
@@ -51,17 +51,17 @@ impl Input {
         Input { inner, stop, buffer, start: 0, end: 0, passed: 0, ended: false }
     }
 
-    /// The number of the next byte.
+    /// Returns the offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.passed
     }
 
-    /// Whether somebody has asked for more than there was.
+    /// Whether a read has reached the end of the data.
     pub(super) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// The next bytes: as many as asked for, if there are so many, and perhaps more.
+    /// Returns the next bytes: at least `wanted` if there are that many.
     pub(super) fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
         debug_assert!(wanted <= PIECE);
         if self.start + wanted > PIECE {
@@ -78,7 +78,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Some next bytes; none only at the end.
+    /// Returns some next bytes; empty only at the end.
     pub(super) fn fill(&mut self) -> io::Result<&[u8]> {
         self.stop.check()?;
         if self.start == self.end {
@@ -89,7 +89,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// Steps over bytes that [`Input::fill`] has shown.
+    /// Consumes bytes that [`Input::fill`] has returned.
     pub(super) fn consume(&mut self, bytes: usize) {
         self.start += bytes;
         self.passed += bytes as u64;
@@ -115,7 +115,7 @@ impl Read for Input {
     }
 }
 
-/// Reads that a signal interrupts are done again.
+/// Retries reads that a signal interrupted.
 fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match read() {
@@ -125,7 +125,7 @@ fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// Standard input, a named pipe: a read may wait for ever, and must end when the rows are no longer wanted.
+/// Standard input or a named pipe: a read may block for ever, and must end when the rows are no longer wanted.
 #[derive(Debug)]
 pub(super) struct Patient {
     pub(super) file: File,
@@ -138,7 +138,7 @@ impl Read for Patient {
             self.stop.check()?;
             if sys::readable([Some(self.file.as_fd()), None], PATIENCE)?[0] {
                 match self.file.read(out) {
-                    // Somebody else reads from it too.
+                    // Another process reads from it too.
                     Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
                     other => return other,
                 }

@@ -1,20 +1,19 @@
-//! Streams: rows that cannot be addressed and are read once, from front to back.
+//! Streams: rows that cannot be looked up by number and are read once, from front to back.
 //!
 //! ```text
 //! file, pipe or standard input -> [compress] -> [tar] -> [ahead] -> rows
-//!                                 \________ one thread ________/    whoever calls next()
+//!                                 \________ one thread ________/    the caller of next()
 //! ```
 //!
-//! A compressed tar has no place to jump to, and neither has the output of a command. [`TarStream`] reads such parts
-//! one after the other, on a thread of its own, and keeps some rows ready ([`TarStream::open`] says how many), so
-//! that decompressing and decoding overlap. The rows are those that the format `tar` finds in the same bytes.
-//! [`RowStream`] does the same for JSON lines, CSV, text and TFRecord. [`Wrapped`] makes a stream of any iterator.
+//! One cannot seek in a compressed tar or in the output of a command. [`TarStream`] reads such parts one after the
+//! other on a thread of its own and prefetches some rows (at most 32 MiB or 4,096), so that decompression
+//! and decoding overlap. The rows are those that the format `tar` finds in the same bytes. [`RowStream`] does the
+//! same for JSON lines, CSV, text and TFRecord. [`Wrapped`] makes a stream of any iterator.
 //!
-//! Nothing ends quietly: data that is cut off or damaged, and a command that fails, are errors that name the part and
-//! the byte. What memory a hostile file can take is bounded: one field of a tar's row has at most 2 GiB, a row 4 GiB, a row of
-//! another format what `max_row` says,
-//! the dictionary of an xz file 512 MiB, the window of a zstd file 128 MiB; the rest flows through buffers of fixed
-//! size.
+//! Truncated or damaged data and failed commands are errors that name the part and the byte. The memory that a
+//! hostile file can take is bounded: 2 GiB per field and 4 GiB per row of a tar, `max_row` per row of other formats,
+//! 512 MiB for the dictionary of an xz file, 128 MiB for the window of a zstd file. Everything else uses buffers of
+//! fixed size.
 
 mod ahead;
 mod compress;

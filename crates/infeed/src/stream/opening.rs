@@ -1,4 +1,4 @@
-//! What a stream is read from.
+//! The parts that a stream is read from.
 
 use super::{
     input::{Patient, Stop},
@@ -22,12 +22,12 @@ pub enum Opening {
 }
 
 impl Opening {
-    /// Whether a path as a user writes it can only be read as a stream: a command or standard input.
+    /// Whether a user's path can only be read as a stream: a command or standard input.
     pub fn is_stream(text: &str) -> bool {
         text == "-" || text.starts_with("pipe:")
     }
 
-    /// From what a user writes: `pipe:COMMAND`, `-` or a path.
+    /// Parses what a user writes: `pipe:COMMAND`, `-` or a path.
     pub fn parse(text: &str) -> Opening {
         match text.strip_prefix("pipe:") {
             Some(command) => Opening::Pipe(command.to_owned()),
@@ -35,7 +35,7 @@ impl Opening {
         }
     }
 
-    /// As a user would write it.
+    /// Returns the name as a user would write it.
     pub fn name(&self) -> String {
         match self {
             Opening::File(path) => path.clone(),
@@ -43,7 +43,7 @@ impl Opening {
         }
     }
 
-    /// Whether its bytes can be had only once. Says what is wrong with a path that cannot be read.
+    /// Whether its bytes can be read only once. Fails for a path that cannot be read.
     pub(super) fn once(&self, store: &dyn Store) -> Result<bool> {
         match self {
             Opening::Pipe(_) => Ok(false),
@@ -60,7 +60,7 @@ impl Opening {
         }
     }
 
-    /// Starts reading it.
+    /// Starts reading.
     pub(super) fn bytes(&self, store: &Arc<dyn Store>, stop: &Stop) -> Result<Box<dyn Read + Send>> {
         Ok(match self {
             Opening::Pipe(command) => {
@@ -74,7 +74,7 @@ impl Opening {
             }
             Opening::File(path) => match store.local_path(path) {
                 Some(local) if self.once(&**store)? => {
-                    // Opening a named pipe that nobody writes to would wait where nothing can end the wait.
+                    // Opening a named pipe without a writer would block, and could not be cancelled.
                     let flags = libc::O_NONBLOCK;
                     let file = File::options().read(true).custom_flags(flags).open(local);
                     Box::new(Patient {

@@ -1,7 +1,7 @@
-//! Parts one after the other: what tar streams and row streams share.
+//! Parts read one after the other: shared by tar streams and row streams.
 //!
-//! A part is a file, a command or standard input. Some can be read only once; what was looked at of those before the
-//! stream began is kept and comes first.
+//! A part is a file, a command or standard input. Some can be read only once; what was peeked at before the stream
+//! started is kept and comes first.
 
 use super::{
     input::{Input, Stop},
@@ -14,21 +14,21 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// How the bytes of a part are cut into the items that a stream hands over: rows of a tar, blocks of lines.
+/// How the bytes of a part are cut into the items of a stream: rows of a tar, blocks of lines.
 pub(super) trait Cut: Debug + Send + Sync + 'static {
-    /// What comes out.
+    /// One item.
     type Item: Debug + Send;
     /// A part that is being read.
     type Reader: Send;
 
-    /// Begins a part.
+    /// Starts a part.
     fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Self::Reader>;
 
-    /// The next item; nothing at the end. After an error there is nothing to be had any more.
+    /// Returns the next item; `None` at the end. After an error the reader must not be used again.
     fn next(reader: &mut Self::Reader, keep: Keep) -> Result<Option<Self::Item>>;
 }
 
-/// Whether data is wanted, or only passed over.
+/// Whether data is wanted or only skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// Names and sizes are enough.
@@ -41,11 +41,11 @@ pub(super) enum Keep {
 struct StreamPart<C: Cut> {
     opening: Opening,
     name: Arc<str>,
-    /// For a part that can be read only once: what has been read of it so far, until somebody takes it.
+    /// For a part that can be read only once: its open reader, until a flow takes it.
     once: Option<Mutex<Option<OpenPart<C>>>>,
 }
 
-/// A part that has been opened. Items that were looked at beforehand come first.
+/// A part that has been opened. Items that were peeked at come first.
 struct OpenPart<C: Cut> {
     looked_at: VecDeque<C::Item>,
     reader: Option<C::Reader>,
@@ -73,7 +73,7 @@ pub(super) struct Parts<C: Cut> {
 }
 
 impl<C: Cut> Parts<C> {
-    /// Checks that all parts are there.
+    /// Creates the list and checks that all parts exist.
     pub(super) fn new(cut: C, store: Arc<dyn Store>, openings: Vec<Opening>) -> Result<Self> {
         if openings.is_empty() {
             return Err(Error::argument("a stream needs at least one file or command"));
@@ -97,7 +97,7 @@ impl<C: Cut> Parts<C> {
         &self.parts[part].name
     }
 
-    /// What `explain()` says of the stream.
+    /// Describes the stream for `explain()`.
     pub(super) fn describe(&self, format: &str) -> String {
         let pipes = self.parts.iter().filter(|part| matches!(part.opening, Opening::Pipe(_))).count();
         let count = |n: usize, what: &str| match n {
@@ -115,8 +115,8 @@ impl<C: Cut> Parts<C> {
         self.cut.begin(&part.name, Input::new(bytes, stop.clone()))
     }
 
-    /// Shows the first items of a part for as long as `see` wants more. They are not lost for a later reading. `keep` is
-    /// what is needed of parts that can be opened again.
+    /// Shows the first items of a part to `see` for as long as it returns `true`. They are not lost for a later
+    /// reading. `keep` is what is needed of parts that can be opened again.
     pub(super) fn look(&self, part: usize, keep: Keep, mut see: impl FnMut(&C::Item) -> bool) -> Result<()> {
         let part = &self.parts[part];
         let mut kept = part.once.as_ref().map(|once| once.hold());
@@ -140,7 +140,7 @@ impl<C: Cut> Parts<C> {
         Ok(())
     }
 
-    /// Takes a part that can be read only once; nothing for one that can be opened at any time.
+    /// Takes a part that can be read only once; `None` for one that can be opened again.
     fn claim(&self, part: usize) -> Result<Option<OpenPart<C>>> {
         let StreamPart { name, once: Some(once), .. } = &self.parts[part] else { return Ok(None) };
         let what = if &**name == "-" { "standard input" } else { "a pipe" };
@@ -171,7 +171,7 @@ impl<C: Cut> Sequence<C> {
                 Error::argument(format!("there is no part {wanted}: the stream has {}", parts.len()))
             })
         };
-        // All are checked before any is taken: what is taken cannot be given back.
+        // All are checked before any is taken: a part that was taken cannot be given back.
         let order = order.iter().map(place).collect::<Result<VecDeque<usize>>>()?;
         let mut claimed = HashMap::new();
         for place in &order {
@@ -182,13 +182,13 @@ impl<C: Cut> Sequence<C> {
         Ok(Sequence { parts: Arc::clone(parts), order, claimed, current: None, stop: Stop::default() })
     }
 
-    /// What ends the reading from outside, whatever it waits for.
+    /// Returns the flags that cancel the reading, whatever it waits for.
     pub(super) fn stops(&self) -> Vec<Stop> {
         let open = self.claimed.values().chain(self.current.as_ref().map(|(_, open)| open));
         open.map(|open| open.stop.clone()).chain([self.stop.clone()]).collect()
     }
 
-    /// The next item and its part.
+    /// Returns the next item and its part.
     pub(super) fn next(&mut self, keep: Keep) -> Result<Option<(Arc<str>, C::Item)>> {
         loop {
             if self.current.is_none() {

@@ -12,20 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// How much of what a command complains about is kept: its last words are those that matter.
+/// How much of a command's stderr is kept. The end is what matters.
 const TAIL: usize = 2 << 10;
-/// How often a command that has closed its output is asked whether it has ended.
+/// How often a command that has closed its output is polled for its exit.
 const ASK: Duration = Duration::from_millis(2);
 
-/// A running command. Reading past the end of its output waits for it, and is an error if it failed; dropping it
-/// kills it, with everything it has started, and waits for it, so that no process is left.
+/// A running command. Reading past the end of its output waits for its exit, and fails if the command failed.
+/// Dropping it kills and reaps the command with all processes it has started.
 #[derive(Debug)]
 pub(super) struct Pipe {
     child: Child,
     out: Option<ChildStdout>,
     err: Option<ChildStderr>,
     tail: Vec<u8>,
-    /// How it ended, when it has.
+    /// The exit status, once it has ended.
     status: Option<ExitStatus>,
     stop: Stop,
 }
@@ -38,15 +38,15 @@ impl Pipe {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own: the shell may start others, and killing the shell alone would leave them.
+            // A process group of its own: the shell may start other processes, and killing only the shell would leave
+            // them.
             .process_group(0)
             .spawn()?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         Ok(Pipe { child, out, err, tail: Vec::new(), status: None, stop })
     }
 
-    /// Reads what the command complains about, without waiting. A command whose complaints nobody reads stands still
-    /// when the pipe is full.
+    /// Drains the command's stderr without blocking. Otherwise the command would stall when the pipe is full.
     fn listen(&mut self) -> io::Result<()> {
         let Some(err) = &mut self.err else { return Ok(()) };
         let mut words = [0; 4 << 10];
@@ -63,9 +63,9 @@ impl Pipe {
         Ok(())
     }
 
-    /// Waits for the end of the command; an error unless it ended well.
+    /// Waits for the command to exit. Fails unless it succeeded.
     fn finish(&mut self) -> io::Result<()> {
-        // What the command has left running in the background may go on complaining for ever.
+        // Background processes of the command may write to stderr for ever.
         let mut patience = 64;
         let status = loop {
             self.stop.check()?;
@@ -132,7 +132,7 @@ impl Drop for Pipe {
     fn drop(&mut self) {
         if self.status.is_none() {
             sys::kill_group(self.child.id());
-            // It has been killed, so this does not take long; not waiting would leave a zombie.
+            // It was killed, so this is quick; without the wait it would remain a zombie.
             let _ = self.child.wait();
         }
     }

@@ -1,4 +1,4 @@
-//! Calls that std does not have. The only `unsafe` of streams.
+//! System calls that std does not have. The only `unsafe` of streams.
 
 use std::{
     io,
@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-/// Waits until one of two descriptors has something to read, or has ended; says which.
+/// Waits until one of two descriptors is readable or closed. Returns which.
 pub(super) fn readable(fds: [Option<BorrowedFd<'_>>; 2], wait: Duration) -> io::Result<[bool; 2]> {
-    // A negative descriptor is passed over.
+    // `poll` ignores negative descriptors.
     let mut polls = fds.map(|fd| libc::pollfd {
         fd: fd.map_or(-1, |fd| fd.as_raw_fd()),
         events: libc::POLLIN,
@@ -25,13 +25,13 @@ pub(super) fn readable(fds: [Option<BorrowedFd<'_>>; 2], wait: Duration) -> io::
     Ok(polls.map(|poll| poll.revents != 0))
 }
 
-/// Kills every process of a group. The caller has not yet waited for its leader, so the number cannot belong to
-/// anybody else.
+/// Kills every process of a group. The caller has not yet waited for its leader, so the number cannot have been
+/// reused.
 pub(super) fn kill_group(leader: u32) {
     if let Ok(group) = libc::pid_t::try_from(leader)
         && group > 1
     {
-        // SAFETY: sends a signal and touches no memory. That the group may be gone already is no error.
+        // SAFETY: sends a signal and touches no memory. It is no error if the group is gone already.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
 }

@@ -11,34 +11,34 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Items are looked at to learn kinds and shapes.
+/// Items that are read to learn kinds and shapes.
 const LOOK_AT: usize = 16;
 
 /// One item: its fields by name.
 type Item = Vec<(Arc<str>, Value)>;
-/// What a wrapped stream takes its rows from.
+/// The iterator a wrapped stream takes its rows from.
 pub type Items = Box<dyn Iterator<Item = Result<Item>> + Send>;
 type Make = Arc<dyn Fn() -> Result<Items> + Send + Sync>;
 
-/// A stream over an iterator that can be made again for every epoch.
+/// A stream over an iterator that can be created again for every epoch.
 ///
-/// The first items are made when it is wrapped, to learn the fields; the first flow goes on from there.
+/// The first items are read when it is wrapped, to learn the fields; the first flow continues from there.
 pub struct Wrapped {
     name: Arc<str>,
     make: Make,
     spec: Spec,
-    /// The iterator whose first items have been looked at, for the first flow.
+    /// The iterator whose first items have been read, for the first flow.
     begun: Mutex<Option<Begun>>,
 }
 
-/// An iterator, and the items that were taken out of it beforehand.
+/// An iterator, and the items that were taken from it beforehand.
 struct Begun {
     looked_at: VecDeque<Result<Item>>,
     items: Items,
 }
 
 impl Wrapped {
-    /// Wraps the iterators that `make` makes. Fields, kinds and shapes are those of the first items.
+    /// Wraps the iterators that `make` creates. Fields, kinds and shapes are those of the first items.
     pub fn new(name: impl Into<Arc<str>>, make: Make) -> Result<Wrapped> {
         let name = name.into();
         let mut items = guarded(|| make())??;
@@ -51,7 +51,7 @@ impl Wrapped {
                 learn(&mut spec, item, &name)?;
             }
             looked_at.push_back(item);
-            // The error comes up in its place, when the item is asked for.
+            // The error is returned in its place, when the item is requested.
             if failed {
                 break;
             }
@@ -95,12 +95,12 @@ impl Stream for Wrapped {
     }
 }
 
-/// A [`Wrapped`] in motion.
+/// A running [`Wrapped`].
 struct WrappedFlow {
     name: Arc<str>,
     begun: Begun,
     row: u64,
-    /// A panic: the iterator is in no state to go on.
+    /// The panic after which the iterator cannot be used.
     failed: Option<Error>,
 }
 
@@ -128,7 +128,7 @@ impl Flow for WrappedFlow {
         let mut item = item?;
         let mut values = Vec::with_capacity(fields.len());
         for (place, wanted) in fields.iter().enumerate() {
-            // A value is moved out, so a field that is asked for twice has to be copied the second time.
+            // Values are moved out, so a field that is requested twice has to be copied the second time.
             let earlier = fields[..place].iter().position(|f| f == wanted);
             values.push(match earlier {
                 Some(earlier) => values.get(earlier).cloned().unwrap_or_default(),
@@ -142,13 +142,13 @@ impl Flow for WrappedFlow {
     }
 }
 
-/// Calls what the user wrote; a panic in it becomes an error.
+/// Calls the user's code; a panic becomes an error.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T> {
-    // Whatever the call left half done is not used again: the flow ends with the error.
+    // State that the call left inconsistent is not used again: the flow ends with the error.
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panicked(&*panic))
 }
 
-/// Adds what an item shows to what is known of the fields.
+/// Merges the fields of an item into the spec.
 fn learn(spec: &mut Spec, item: &Item, stream: &str) -> Result<()> {
     for (place, (name, value)) in item.iter().enumerate() {
         if item[..place].iter().any(|(other, _)| other == name) {
@@ -173,7 +173,7 @@ fn learn(spec: &mut Spec, item: &Item, stream: &str) -> Result<()> {
     Ok(())
 }
 
-/// What one value looks like; nothing if it is not there.
+/// Returns the spec of one value; `None` if it is missing.
 fn shape_of(value: &Value) -> Option<FieldSpec> {
     let fixed = |shape: &[usize]| shape.iter().copied().map(Dim::Fixed).collect();
     Some(match value {

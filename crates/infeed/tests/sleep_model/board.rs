@@ -1,4 +1,4 @@
-//! What the threads of the toy engine work on: batches that are only counted.
+//! The board of the toy engine: batches that are only counted.
 
 use crate::protocol::Board;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// A piece: the number of its batch, and its own number in it.
 pub(crate) type Piece = (usize, usize);
 
-/// One batch under way.
+/// One batch in progress.
 pub(crate) struct Flight {
     pub(crate) number: usize,
     pub(crate) unread: VecDeque<Piece>,
@@ -15,10 +15,10 @@ pub(crate) struct Flight {
     pub(crate) done: bool,
 }
 
-/// What the threads work on, and how it is set up.
+/// The configuration of a scenario.
 #[derive(Clone)]
 pub(crate) struct Rules {
-    /// Batches that are made at most.
+    /// Maximum batches to make.
     pub(crate) limit: usize,
     /// Pieces of a batch.
     pub(crate) pieces: usize,
@@ -26,16 +26,16 @@ pub(crate) struct Rules {
     pub(crate) prefetch: usize,
     /// Pieces that may be read ahead beyond the oldest batch.
     pub(crate) ahead: usize,
-    /// Whether workers read what nobody has read. When not, they depend on the I/O threads.
+    /// Whether workers read unread pieces themselves. If not, they depend on the I/O threads.
     pub(crate) workers_read: bool,
-    /// Whether batches come out of a stream.
+    /// Whether batches come from a stream.
     pub(crate) stream: bool,
-    /// Whether reads are slow; `None`: now this, now that.
+    /// Whether reads are slow; `None` alternates.
     pub(crate) slow: Option<bool>,
-    /// Pieces that are read, or finished, only when another piece is being read, or finished, too.
+    /// Two pieces that are read, or finished, only while the other is being read, or finished, too.
     pub(crate) reads_meet: Option<[Piece; 2]>,
     pub(crate) work_meets: Option<[Piece; 2]>,
-    /// A piece that is finished only when another one is being read.
+    /// A piece that is finished only while another one is being read.
     pub(crate) work_needs_read: Option<(Piece, Piece)>,
 }
 

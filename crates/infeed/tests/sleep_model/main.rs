@@ -1,9 +1,9 @@
-//! The engine's protocol of sleeping and waking (`src/engine/sleep`), checked in thousands of schedules: whichever way the
-//! threads meet, every batch arrives, nobody sleeps for ever, and nobody is at work while the engine is paused.
+//! Checks the engine's protocol of sleeping and waking (`src/engine/sleep`) in thousands of schedules: in each, every
+//! batch arrives, no thread sleeps for ever, and no thread is at work while the engine is paused.
 //!
-//! The protocol is compiled a second time here, over the locks of `shuttle`, which decide at every step which thread goes
-//! on and report a deadlock when none can. Batches and pieces are a toy (`board.rs`, `toy.rs`); who sleeps and who
-//! is woken is not.
+//! The protocol is compiled a second time here, over the locks of `shuttle`, which decide at every step which thread
+//! runs and report a deadlock if none can. Batches and pieces are a toy (`board.rs`, `toy.rs`); sleeping and waking
+//! are the real code.
 
 mod board;
 #[allow(dead_code)]
@@ -12,7 +12,7 @@ mod protocol;
 mod scenarios;
 mod toy;
 
-/// In the place of the locks of the standard library.
+/// Replaces the locks of the standard library.
 mod sync {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
     use std::{sync::PoisonError, time::Duration};
@@ -37,7 +37,7 @@ mod sync {
             self.wait(held).unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Without an end: a wake-up that is lost must not be hidden by a clock.
+        /// Without a timeout: it would hide a lost wake-up.
         fn wait_held_for<'a, T>(&self, held: MutexGuard<'a, T>, _: Duration) -> MutexGuard<'a, T> {
             self.wait_held(held)
         }

@@ -1,4 +1,4 @@
-//! What must hold in every schedule. A schedule in which no thread can go on fails the test: somebody was not woken.
+//! What must hold in every schedule. A schedule in which no thread can run fails the test: a wake-up is missing.
 
 use crate::{board::Rules, toy::Engine};
 use shuttle::{
@@ -7,7 +7,7 @@ use shuttle::{
 };
 use std::{sync::atomic::Ordering::SeqCst, time::Duration};
 
-/// Schedules that are tried: some with a coin at every step, some that hold single threads back for long.
+/// Number of schedules: some choose at random at every step, some hold single threads back for long.
 const RANDOM: usize = 1500;
 const BIASED: usize = 800;
 /// How often a biased schedule lets another thread overtake.
@@ -61,7 +61,7 @@ fn ends_of_a_stream_arrive_though_nobody_works_on_them() {
     check(move || take_all(rules.clone(), 1, 1));
 }
 
-/// A worker that finds a piece calls the next one, as long as there are pieces: one call from outside wakes both.
+/// A worker that finds a piece wakes the next one while there are pieces: one event wakes both.
 #[test]
 fn two_workers_share_a_batch() {
     check(|| {
@@ -73,7 +73,7 @@ fn two_workers_share_a_batch() {
     });
 }
 
-/// An I/O thread that plans a batch calls another one to share its pieces.
+/// An I/O thread that plans a batch wakes another one to share its pieces.
 #[test]
 fn two_readers_share_a_batch() {
     let rules = Rules { limit: 3, workers_read: false, slow: Some(true), ..Rules::default() };
@@ -116,7 +116,7 @@ fn batches_that_are_given_arrive() {
     }
 }
 
-/// A batch that is given while the only worker is at work is planned and read by an I/O thread.
+/// A batch that is given while the only worker is busy is planned and read by an I/O thread.
 #[test]
 fn batches_that_are_given_late_are_read_at_once() {
     check(|| {
@@ -167,7 +167,7 @@ fn everybody_leaves_when_it_stops() {
         let (engine, threads) = Engine::start(Rules::default(), 1, 2);
         let consumer = {
             let engine = engine.clone();
-            // Until there is no more: the engine is stopped while it works or waits.
+            // Until the engine is stopped, while it works or waits.
             thread::spawn(move || while engine.take().is_some() {})
         };
         thread::yield_now();

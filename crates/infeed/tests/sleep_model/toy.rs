@@ -1,4 +1,4 @@
-//! An engine whose batches are numbers and whose work is nothing: only how its threads meet is real.
+//! An engine whose batches are numbers and whose work is empty: only the thread interaction is real.
 
 use crate::{
     board::{Flight, Piece, Rules, Toy},
@@ -16,7 +16,7 @@ use std::{
     time::Instant,
 };
 
-/// Pieces that were begun: what lets one piece wait for another.
+/// Pieces that were started, so that one piece can wait for another.
 #[derive(Default)]
 pub(crate) struct Meeting {
     begun: Mutex<Vec<Piece>>,
@@ -36,7 +36,7 @@ impl Meeting {
         }
     }
 
-    /// Begins a piece; if it is one of two that meet, waits for the other.
+    /// Starts a piece; if it is one of a pair, waits for the other.
     fn meet(&self, piece: Piece, pair: Option<[Piece; 2]>) {
         self.begin(piece);
         if let Some([a, b]) = pair
@@ -50,7 +50,7 @@ impl Meeting {
 pub(crate) struct Engine {
     pub(crate) sleep: Sleep<Toy>,
     rules: Rules,
-    /// Threads that are at work just now.
+    /// Threads that are currently at work.
     pub(crate) at_work: AtomicUsize,
     pub(crate) reads: Meeting,
     work: Meeting,
@@ -76,7 +76,7 @@ impl Engine {
         (engine, threads)
     }
 
-    /// The life of an I/O thread.
+    /// The loop of an I/O thread.
     fn read(&self) {
         let mut hand = self.sleep.hand(ThreadKind::Reader);
         while let Some(piece) = hand.next(|mut toy| {
@@ -103,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// The life of a worker.
+    /// The loop of a worker.
     fn work(&self) {
         let mut hand = self.sleep.hand(ThreadKind::Worker);
         while let Some(piece) = hand.next(|mut toy| {
@@ -154,7 +154,7 @@ impl Engine {
                 let (mut toy, ()) = toy.let_go(thread::yield_now);
                 toy.planning = false;
                 toy.ahead += left;
-                // A batch without pieces is an end: nobody has to work on it.
+                // A batch without pieces marks an end: there is no work to do for it.
                 let done = left == 0;
                 toy.flights.push_back(Flight { number, unread: VecDeque::new(), ready: pieces, left, done });
                 toy.batch_pulled();
@@ -168,12 +168,12 @@ impl Engine {
                 done: false,
             });
             toy.batch_planned();
-            // The store is told what is coming.
+            // The store is told which rows are coming.
             toy.let_go(thread::yield_now).0
         })
     }
 
-    /// The consumer takes the oldest batch. `None` when the engine was stopped.
+    /// Takes the oldest batch, as the consumer. Returns `None` if the engine was stopped.
     pub(crate) fn take(&self) -> Option<usize> {
         let mut toy = self.sleep.until_ready(Instant::now(), None)?;
         if !toy.is_ready() {
@@ -191,7 +191,7 @@ impl Engine {
         toy.batches_given();
     }
 
-    /// What a thread does that cannot go on: the oldest batch says so.
+    /// Reports a lost thread through the oldest batch.
     pub(crate) fn lose_thread(&self) {
         let mut toy = self.sleep.lock();
         let (unread, ready) = (VecDeque::new(), VecDeque::new());

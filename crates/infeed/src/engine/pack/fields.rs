@@ -10,7 +10,7 @@ use infeed_core::{
 };
 use std::sync::Arc;
 
-/// What comes out, if the field can be packed.
+/// Returns the spec of the packed fields, if the input field can be packed.
 pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
     if input.kind != FieldKind::Array || !input.dtype.is_integer() || input.shape.len() != 1 {
         return Err(Error::plan(
@@ -40,7 +40,7 @@ pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
     Ok(Spec { fields })
 }
 
-/// The fields that are asked for.
+/// Makes the requested fields of a sequence.
 pub(super) fn record(settings: &Settings, fields: &[Arc<str>], sequence: &Sequence) -> Result<Record> {
     let value = |name: &Arc<str>| -> Result<Value> {
         Ok(Value::Tensor(match &**name {
@@ -63,8 +63,8 @@ fn tokens(settings: &Settings, sequence: &Sequence) -> Result<Tensor> {
     write_integers(settings.dtype, (0..settings.length).map(token))
 }
 
-/// The token that follows. End to end that is the next one, wherever it comes from; where documents stay whole, the last
-/// token of each has none.
+/// The next token as label. With documents end to end that is the next token of any document; where documents stay
+/// whole, the last token of each has no label.
 fn labels(settings: &Settings, sequence: &Sequence) -> Result<Tensor> {
     let mut ends = sequence.ends.iter().copied().peekable();
     let label = |at: usize| {
@@ -75,7 +75,7 @@ fn labels(settings: &Settings, sequence: &Sequence) -> Result<Tensor> {
     write_integers(settings.dtype, (0..settings.length).map(label).collect::<Vec<_>>().into_iter())
 }
 
-/// One number for every token, of its document and its place in it; 0 for filling.
+/// Computes one number per token from its document and its position in it; 0 for padding.
 fn by_document(settings: &Settings, sequence: &Sequence, number: impl Fn(usize, usize) -> i32) -> Tensor {
     let mut out = Vec::with_capacity(settings.length);
     let mut start = 0;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-/// Lays pieces of these lengths into bins of `room`, the longest first: each into the first bin that has room for it, or
-/// with `best` into the fullest. Gives the pieces of each bin. Pieces of one length keep their order, so the answer depends
-/// on the lengths alone. None may be longer than `room`.
+/// Packs pieces of these lengths into bins of `room`, longest first: each into the first bin that has room for it, or
+/// with `best` into the fullest such bin. Returns the pieces of each bin. Pieces of equal length keep their order, so
+/// the result depends on the lengths alone. No piece may be longer than `room`.
 pub(super) fn fit(lengths: &[usize], room: usize, best: bool) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|piece| std::cmp::Reverse(lengths[*piece]));
@@ -31,7 +31,7 @@ pub(super) fn fit(lengths: &[usize], room: usize, best: bool) -> Vec<Vec<usize>>
     bins
 }
 
-/// The largest room below every node of a binary tree over the bins: finds the first bin with enough room.
+/// A binary tree over the bins; each node holds the largest room below it. Finds the first bin with enough room.
 struct Tree {
     leaves: usize,
     most: Vec<usize>,
@@ -52,8 +52,8 @@ impl Tree {
         }
     }
 
-    /// The first bin with so much room, and how much it has. Pieces have at least one token, so bins that are not there
-    /// yet (no room) are never found.
+    /// Returns the first bin with at least `room`, and how much it has. Pieces have at least one token, so bins that
+    /// do not exist yet (no room) are never found.
     fn first(&self, room: usize) -> Option<(usize, usize)> {
         if self.most[1] < room.max(1) {
             return None;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same rules by looking at every bin.
+    /// The same rules, by linear search over the bins.
     fn plain(lengths: &[usize], room: usize, best: bool) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|piece| std::cmp::Reverse(lengths[*piece]));

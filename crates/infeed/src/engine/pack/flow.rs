@@ -1,4 +1,4 @@
-//! Sequences as they come.
+//! The stream of packed sequences.
 
 use super::{
     fields,
@@ -14,7 +14,7 @@ use crate::{
 use infeed_core::{Error, Flow, Result, StreamRow, Tensor, Value, read_integers};
 use std::{collections::VecDeque, sync::Arc};
 
-/// A pack stage in motion.
+/// A running pack stage.
 #[derive(Debug)]
 pub(super) struct PackFlow {
     loader: Loader,
@@ -24,7 +24,7 @@ pub(super) struct PackFlow {
     epoch: u64,
     /// The number of the next sequence.
     row: u64,
-    /// What of the first documents belongs to sequences before.
+    /// The part of the first documents that earlier sequences have used.
     behind: Option<Spot>,
     tape: Tape,
     ready: VecDeque<(Spot, Sequence)>,
@@ -113,7 +113,7 @@ impl PackFlow {
         Ok(())
     }
 
-    /// Remembers documents that were left out, with the reasons.
+    /// Records documents that were left out, with the reasons.
     fn tell(&mut self, batch: &Batch) {
         if batch.left_out.is_empty() {
             return;
@@ -140,7 +140,7 @@ impl Flow for PackFlow {
     }
 }
 
-/// The documents of a batch, each with its end.
+/// Returns the documents of a batch, each with its end token.
 fn documents(batch: &Batch, settings: &Settings) -> Result<Vec<Vec<i64>>> {
     let Some((_, column)) = batch.columns.first() else { return Ok(vec![]) };
     let mut out: Vec<Vec<i64>> = Vec::with_capacity(batch.len());

@@ -1,4 +1,4 @@
-//! Where in the documents sequences begin.
+//! Marks: where in the documents sequences begin.
 
 use infeed_core::Hold;
 use std::{collections::VecDeque, sync::Mutex};
@@ -10,22 +10,22 @@ pub(super) struct Mark {
     pub(super) epoch: u64,
     /// The number of the sequence.
     pub(super) row: u64,
-    /// The place of the documents that are read first.
+    /// The place of the first documents to read.
     pub(super) place: u64,
-    /// How many pieces of what comes then belong to sequences before: documents, or sequences of a group.
+    /// How many pieces from there belong to earlier sequences: documents, or sequences of a group.
     pub(super) skip: u64,
-    /// And how many tokens of the next.
+    /// How many tokens of the next piece do.
     pub(super) offset: u64,
 }
 
 impl Mark {
-    /// As checkpoints hold it.
+    /// Formats the mark for a checkpoint.
     pub(super) fn print(&self) -> String {
         let Mark { epoch, row, place, skip, offset } = self;
         format!("pack {epoch} {row} {place} {skip} {offset}")
     }
 
-    /// The way back. Anything else is no mark: then the epoch is read from its start.
+    /// Parses a mark. Returns `None` for anything else: the epoch is then read from its start.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.strip_prefix("pack ")?.split(' ').map(|n| n.parse::<u64>().ok());
         let mut next = || numbers.next().flatten();
@@ -33,18 +33,18 @@ impl Mark {
     }
 }
 
-/// Marks of the last sequences: more than any consumer is behind.
+/// Marks that are kept: more than any consumer lags behind.
 const KEPT: usize = 1 << 16;
 
-/// The marks of the sequences that were made last.
+/// The marks of the most recent sequences.
 #[derive(Debug, Default)]
 pub(super) struct Marks(Mutex<VecDeque<Mark>>);
 
 impl Marks {
-    /// Remembers where a sequence begins.
+    /// Records where a sequence begins.
     pub(super) fn add(&self, mark: Mark) {
         let mut marks = self.0.hold();
-        // Whoever starts again makes the same marks again.
+        // A flow that starts again produces the same marks again.
         if marks.back().is_some_and(|last| (last.epoch, last.row) >= (mark.epoch, mark.row)) {
             marks.retain(|m| (m.epoch, m.row) < (mark.epoch, mark.row));
         }
@@ -54,7 +54,7 @@ impl Marks {
         marks.push_back(mark);
     }
 
-    /// The last mark at or before a sequence.
+    /// Returns the last mark at or before a sequence.
     pub(super) fn before(&self, epoch: u64, row: u64) -> Option<Mark> {
         let marks = self.0.hold();
         let at = marks.partition_point(|m| (m.epoch, m.row) <= (epoch, row)).checked_sub(1)?;

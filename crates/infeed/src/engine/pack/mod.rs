@@ -1,9 +1,9 @@
-//! Documents of any length packed into sequences of one length.
+//! Packs documents of any length into sequences of one length.
 //!
-//! How many sequences a corpus gives is known only when it has been tokenised, so packed sequences are a stream. The
-//! documents come from a plan of their own, which runs on its own threads, in the order that its stages say; packing is
-//! what little is left to do. Checkpoints hold where in the documents a sequence begins, so a run goes on without
-//! tokenising again what came before.
+//! The number of sequences is known only once a corpus is tokenised, so packed sequences are a stream. The documents
+//! come from a plan of their own, with its own threads and order; packing is the little work that remains.
+//! Checkpoints hold where in the documents a sequence begins, so a resumed run does not tokenise again what came
+//! before.
 
 mod fields;
 mod fit;
@@ -30,7 +30,7 @@ pub(crate) struct PackStream {
 }
 
 impl PackStream {
-    /// Opens the documents: the stages before `pack`, and the field it works on.
+    /// Opens the documents: the stages before `pack`, and the field to pack.
     pub(super) fn new(
         source: &SourceRecipe,
         stages: &[Stage],
@@ -53,7 +53,7 @@ impl PackStream {
         Ok(PackStream { plan: Arc::new(plan), settings: Arc::new(settings), spec, marks: Arc::default() })
     }
 
-    /// The seed of the documents' transforms: those of sequences have the same.
+    /// The seed of the documents' transforms; transforms of sequences use the same.
     pub(super) fn seed(&self) -> u64 {
         self.plan.seed
     }

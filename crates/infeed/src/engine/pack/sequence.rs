@@ -1,22 +1,22 @@
-//! Documents laid into sequences.
+//! Turns documents into sequences.
 
 use super::{fit::fit as bins_of, settings::Settings};
 use crate::recipe::{Long, PackMode, Rest};
 use std::collections::VecDeque;
 
-/// One sequence: at most as many tokens as were asked for, and where its documents end.
+/// One sequence: its tokens, at most the requested length, and where its documents end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
-    /// Tokens; with labels, where documents are laid end to end, one more than the length.
+    /// The tokens. With labels and documents laid end to end, one more than the length.
     pub(super) tokens: Vec<i64>,
     /// The end of each document in it.
     pub(super) ends: Vec<usize>,
 }
 
-/// Where something begins among what was read together: a document and a token in it, or the number of a sequence.
+/// Where a sequence begins within a group of documents: a document and a token in it, or the number of a sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Spot {
-    /// The place of what was read together.
+    /// The place of the group.
     pub(super) place: u64,
     pub(super) skip: u64,
     pub(super) offset: u64,
@@ -29,7 +29,7 @@ struct Span {
     len: usize,
 }
 
-/// Documents laid end to end, on their way into sequences.
+/// Documents laid end to end, to be cut into sequences.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
     tokens: Vec<i64>,
@@ -38,12 +38,12 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// Puts a document, or the rest of one, at the end.
+    /// Appends a document, or the rest of one.
     pub(super) fn push(&mut self, document: &[i64], spot: Spot) {
         if document.is_empty() {
             return;
         }
-        // What was used lies in front: dropped when it is more than what is left.
+        // Used tokens are in front; they are dropped when they outnumber the rest.
         if self.head > self.tokens.len() / 2 {
             self.tokens.drain(..self.head);
             self.head = 0;
@@ -52,8 +52,8 @@ impl Tape {
         self.spans.push_back(Span { spot, len: document.len() });
     }
 
-    /// The next sequence and where it begins, if there are tokens enough; at the end of an epoch what is left, if that is
-    /// wanted.
+    /// Returns the next sequence and where it begins, if there are enough tokens; at the end of an epoch the rest, if
+    /// that is wanted.
     pub(super) fn pop(&mut self, settings: &Settings, over: bool) -> Option<(Spot, Sequence)> {
         let (reach, stride) = settings.reach();
         let left = self.tokens.len() - self.head;
@@ -90,7 +90,7 @@ impl Tape {
     }
 }
 
-/// Whole documents packed into as few sequences as a simple rule gives. The order of the sequences follows their first
+/// Packs whole documents into few sequences, by first fit or best fit. The order of the sequences follows their first
 /// document.
 pub(super) fn fit(settings: &Settings, documents: &[Vec<i64>]) -> Vec<Sequence> {
     let length = settings.length;
@@ -119,7 +119,7 @@ pub(super) fn fit(settings: &Settings, documents: &[Vec<i64>]) -> Vec<Sequence> 
         .collect()
 }
 
-/// The windows of one document, from a token on.
+/// Returns the windows of one document, from a token on.
 pub(super) fn windows(settings: &Settings, document: &[i64], from: usize) -> Vec<(u64, Sequence)> {
     let mut out = vec![];
     let mut at = from;

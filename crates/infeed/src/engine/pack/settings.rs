@@ -1,15 +1,15 @@
-//! What the pack stage was asked for, checked.
+//! The checked settings of the pack stage.
 
 use crate::recipe::{Long, PackMode, PackRecipe, Rest};
 use infeed_core::{Dtype, Error, Result};
 use std::fmt;
 
-/// Documents that are read together where they are laid end to end: enough to keep the threads busy.
+/// Documents read together when they are laid end to end: enough to keep the threads busy.
 const CONCAT_GROUP: usize = 64;
-/// Documents that are packed together where they stay whole: enough that hardly any room is left over.
+/// Documents packed together when they stay whole: enough to leave hardly any room unused.
 const FIT_GROUP: usize = 1024;
 
-/// The pack stage with every choice made.
+/// The pack stage with all defaults resolved.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) on: String,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     pub(super) segment_ids: bool,
     pub(super) position_ids: bool,
     pub(super) cu_seqlens: bool,
-    /// All of it, for checkpoints.
+    /// All settings as text, for checkpoints.
     pub(super) about: String,
 }
 
@@ -79,13 +79,13 @@ impl Settings {
         })
     }
 
-    /// Tokens that are read for one sequence, and tokens from one to the next, where documents are laid end to end.
+    /// Tokens read per sequence, and the stride between sequences, for documents laid end to end.
     pub(super) fn reach(&self) -> (usize, usize) {
         (self.length + usize::from(self.labels), self.length)
     }
 }
 
-/// The label of tokens that have none: what losses leave out by default.
+/// The label of tokens that have none: the index that losses ignore by default.
 pub(super) const IGNORED: i64 = -100;
 
 impl fmt::Display for Settings {

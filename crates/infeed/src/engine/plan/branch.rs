@@ -1,4 +1,4 @@
-//! What happens to the fields of a row.
+//! Branches: what happens to the fields of a row.
 
 use super::filter::SampleFilter;
 use crate::{decode, families, transform};
@@ -13,21 +13,21 @@ pub(crate) enum Start {
     Stored {
         /// Its name there.
         name: Arc<str>,
-        /// Its place among the fields that are read, once they are settled.
+        /// Its index among the fields that are read; set when the plan is settled.
         at: usize,
     },
-    /// With another field as it is after so many transforms.
+    /// With a copy of another field, taken after so many transforms.
     Copy {
         /// Its name.
         of: Arc<str>,
-        /// Its place among the chains, once they are settled.
+        /// Its index among the chains; set when the plan is settled.
         at: usize,
         /// Transforms before the copy.
         after: usize,
     },
 }
 
-/// Copies that are made of a field at one point of its chain.
+/// Copies made of a field at one point of its chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fork {
     /// Transforms before it.
@@ -36,7 +36,7 @@ pub(crate) struct Fork {
     pub(crate) to: Vec<usize>,
 }
 
-/// What happens to one field: decode, then transforms with the number of their stage.
+/// What happens to one field: decode, then transforms, each with its stage number.
 #[derive(Debug, Clone)]
 pub(crate) struct Chain {
     pub(crate) name: Arc<str>,
@@ -45,11 +45,12 @@ pub(crate) struct Chain {
     pub(crate) transforms: Vec<(u64, Arc<dyn Transform>)>,
     /// What `explain()` shows: each step with the spec after it.
     pub(crate) steps: Vec<(String, FieldSpec)>,
-    /// Somebody who copied it said that it stays.
+    /// Whether a stage that copied it asked to keep it.
     pub(super) keep: bool,
-    /// Where copies of it begin, in the order of its transforms, once they are settled.
+    /// Where copies are made, in the order of its transforms; set when the plan is settled.
     pub(crate) forks: Vec<Fork>,
-    /// More than one field comes out of it, once they are settled: pixels are decoded for all of them together.
+    /// Whether more than one field is made from it, so that its pixels are decoded once for all; set when the plan is
+    /// settled.
     pub(crate) shared: bool,
 }
 
@@ -71,33 +72,33 @@ impl Chain {
         Chain::new(name, Start::Stored { name: Arc::clone(name), at: 0 }, step.to_owned(), spec)
     }
 
-    /// What it is after all its steps.
+    /// Returns its spec after all steps.
     pub(super) fn spec(&self) -> FieldSpec {
         self.steps.last().map_or_else(FieldSpec::encoded, |(_, spec)| spec.clone())
     }
 }
 
-/// What happens to the rows below `end` (and not below the branch before): one chain per field of `spec`. After them, once
-/// they are settled, the chains that only serve others.
+/// What happens to the rows below `end` (and not below the `end` of the branch before): one chain per field of `spec`.
+/// In a settled plan, the chains that only serve others follow.
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
     pub(crate) end: u64,
     pub(crate) spec: Spec,
     pub(crate) chains: Vec<Chain>,
-    /// Fields that were copied and are not part of the sample any more.
+    /// Fields that were copied and are no longer part of the sample.
     pub(super) spent: Vec<Chain>,
-    /// What samples must fulfil, in the order of the stages.
+    /// Conditions on samples, in the order of the stages.
     pub(crate) filters: Vec<SampleFilter>,
 }
 
 impl Branch {
-    /// Rows as they are stored.
+    /// Creates a branch with the fields as they are stored.
     pub(super) fn stored(end: u64, spec: Spec) -> Self {
         let chains = spec.fields.iter().map(|(name, f)| Chain::stored(name, "stored as", f)).collect();
         Branch { end, spec, chains, spent: vec![], filters: vec![] }
     }
 
-    /// The place of a field, or an error that lists those there are.
+    /// Returns the index of a field, or an error that lists the fields.
     pub(super) fn require(&self, field: &str, stage: &str) -> Result<usize> {
         self.spec.require(field, stage).map_err(|error| match self.spent.iter().find(|c| *c.name == *field) {
             Some(_) => Error::plan(
@@ -111,7 +112,7 @@ impl Branch {
         })
     }
 
-    /// Keeps these fields. Others stay in the background where copies of them begin.
+    /// Keeps these fields. Others are kept in the background if copies of them are used.
     pub(super) fn select(&mut self, names: &[String]) {
         let wanted = |name: &str| names.iter().any(|k| k == name);
         let origin = |chain: &Chain| match &chain.start {
@@ -175,7 +176,7 @@ impl Branch {
         Ok(())
     }
 
-    /// Lays the fields out as in `spec`. A field that these rows do not have comes as missing.
+    /// Arranges the fields as in `spec`. A field that these rows lack becomes missing.
     pub(super) fn arrange(&mut self, spec: &Spec) {
         let old = std::mem::take(&mut self.chains);
         let mut old: Vec<Option<Chain>> = old.into_iter().map(Some).collect();
@@ -191,7 +192,7 @@ impl Branch {
     }
 }
 
-/// Names the stage as the user wrote it.
+/// Replaces the stage in an error by the name the user wrote.
 pub(super) fn restage(error: Error, stage: &str) -> Error {
     match error {
         Error::Plan { what, .. } => Error::plan(stage, what),

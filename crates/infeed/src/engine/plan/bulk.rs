@@ -1,11 +1,11 @@
-//! Pipelines that leave samples as the source has them: the source writes whole batches, and nothing is done row by row.
+//! Pipelines that leave samples as the source has them: the source writes whole batches, without work per row.
 
 use super::branch::{Branch, Chain, Start};
 use crate::batch::ColumnLayout;
 use infeed_core::Source;
 use std::sync::Arc;
 
-/// What the source writes into each column.
+/// What a bulk source writes into each column.
 #[derive(Debug)]
 pub(crate) struct Bulk {
     /// The stored field of each column.
@@ -15,7 +15,7 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    /// Whether all columns of all branches are stored fields of fixed shape that the source can write.
+    /// Returns a `Bulk` if all columns of all branches are stored fields of fixed shape that the source can write.
     pub(super) fn of(branches: &[Branch], layouts: &[ColumnLayout], source: &dyn Source) -> Option<Self> {
         let plain = |chain: &Chain| match &chain.start {
             Start::Stored { name, .. } => {

@@ -1,4 +1,4 @@
-//! `map_batch`: what happens to whole batches.
+//! `map_batch`: transforms of whole batches.
 
 use super::{branch::restage, draft::Draft};
 use crate::{batch::Change, mix};
@@ -6,7 +6,7 @@ use infeed_core::{BatchTransform, Error, FieldKind, Result, Spec, registry};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// A batch transform as the recipe has it.
+/// A batch transform as the recipe states it.
 #[derive(Debug, Clone)]
 pub(super) struct WantedChange {
     name: String,
@@ -46,7 +46,7 @@ impl WantedChange {
 }
 
 impl Draft {
-    /// Takes a batch transform in.
+    /// Adds a batch transform.
     pub(super) fn map_batch(
         &mut self,
         name: &str,
@@ -63,7 +63,7 @@ impl Draft {
         });
         let changes = self.changes()?;
         let Some(last) = changes.last() else { return Ok(()) };
-        // Bad samples are found one by one, before they are in a batch.
+        // Bad samples are detected one by one, before they are in a batch.
         if let Some((field, check)) = last.transform.check(&last.before)? {
             for branch in &mut self.branches {
                 branch.chains[field].transforms.push((stage, Arc::clone(&check)));
@@ -72,7 +72,7 @@ impl Draft {
         Ok(())
     }
 
-    /// What happens to batches, with the fields as they are now.
+    /// Returns the batch transforms, settled for the current fields.
     pub(super) fn changes(&self) -> Result<Vec<Change>> {
         let mut changes: Vec<Change> = vec![];
         for wanted in &self.wanted {

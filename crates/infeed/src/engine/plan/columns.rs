@@ -1,4 +1,4 @@
-//! What is known of rows: for filters, balancing and grouping by length.
+//! Facts known of every row, for filters, balancing and grouping by length.
 
 use super::{draft::Draft, leaves::Leaves};
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
 use infeed_core::{Error, Order, Result, Source, Value, parallel};
 use std::sync::Arc;
 
-/// Something that is known of every row without reading it.
+/// A fact known of every row without reading it.
 pub(super) struct KnownName {
-    /// What it is called; the first is the usual one.
+    /// Its names; the first is the usual one.
     pub(super) names: [&'static str; 2],
 }
 
-/// What is known of every row.
+/// The facts known of every row.
 pub(super) const KNOWN: [KnownName; 4] = [
     KnownName { names: ["row", "__row__"] },
     KnownName { names: ["key", "__key__"] },
@@ -30,14 +30,14 @@ enum RowFact {
     Numbers(Vec<i64>),
 }
 
-/// The facts an expression asks for, when all of them are known without reading.
+/// The facts an expression uses, if all are known without reading.
 pub(super) struct Known<'a> {
     leaves: &'a Leaves,
     facts: Vec<RowFact>,
 }
 
 impl<'a> Known<'a> {
-    /// Looks the names up. `None` when one of them is a field that must be read.
+    /// Looks the names up. Returns `None` if one of them is a field that must be read.
     pub(super) fn open(names: &[&str], draft: &Draft, leaves: &'a Leaves) -> Result<Option<Self>> {
         let mut facts = vec![];
         for name in names {
@@ -57,7 +57,7 @@ impl<'a> Known<'a> {
         Ok(Some(Known { leaves, facts }))
     }
 
-    /// The facts of a row, in the order of the names.
+    /// Appends the facts of a row, in the order of the names.
     pub(super) fn scalars<'s>(&self, row: u64, into: &mut Vec<Scalar<'s>>) {
         into.clear();
         for fact in &self.facts {
@@ -75,7 +75,7 @@ impl<'a> Known<'a> {
 }
 
 impl Leaves {
-    /// A number of every row of the joined source that is known without reading; `None` when a source does not know it.
+    /// A number per row of the joined source, known without reading; `None` if a source does not know it.
     fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
         let mut all = vec![];
         for source in self.sources() {
@@ -87,7 +87,7 @@ impl Leaves {
         Ok(Some(all))
     }
 
-    /// A number of every row: known, or read from a small field.
+    /// A number per row: known without reading, or read from a small field.
     fn numbers(&self, name: &str, stage: &str) -> Result<Vec<i64>> {
         if let Some(known) = self.column(name)? {
             return Ok(known);
@@ -129,7 +129,7 @@ pub(super) fn reals_by_place(
     }
 }
 
-/// One length per row. A list counts places where the order is the same in every epoch, and rows otherwise.
+/// One length per row. A given list is by place if the order is the same in every epoch, otherwise by row.
 pub(super) fn lengths_by_row(
     column: &PerRow<Integers>,
     below: &dyn Order,
@@ -166,10 +166,10 @@ fn by_place(by_row: &[i64], below: &dyn Order) -> Vec<i64> {
     rows.into_iter().map(|row| by_row.get(row as usize).copied().unwrap_or(0)).collect()
 }
 
-/// Rows that are read at a time.
+/// Rows read at a time.
 const CHUNK: u64 = 1024;
 
-/// Reads one small field of every row and takes it for a number.
+/// Reads one small field of every row and parses it as a number.
 fn scan(source: &Arc<dyn Source>, name: &str, stage: &str) -> Result<Vec<i64>> {
     let fields: Vec<Arc<str>> = vec![name.into()];
     let rows = source.rows();

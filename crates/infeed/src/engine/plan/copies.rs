@@ -1,4 +1,4 @@
-//! `copy`: several fields of one, each with its own way from there.
+//! `copy`: several copies of one field, each with its own transforms from there on.
 
 use super::{
     branch::{Branch, Chain, Fork, Start},
@@ -7,16 +7,16 @@ use super::{
 use infeed_core::{Error, Result};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What users call it.
+/// The name of the stage as users know it.
 const STAGE: &str = "views";
 
 impl Branch {
-    /// Makes copies of a field. It is not part of the sample any more, unless one of the copies said that it stays.
+    /// Makes copies of a field. The field itself leaves the sample, unless a copy asked to keep it.
     pub(super) fn copy(&mut self, field: &str, to: &[String], keep: bool) -> Result<()> {
         if to.is_empty() {
             return Err(Error::plan(STAGE, format!("needs at least one name for the views of `{field}`")));
         }
-        // Fields that went into views before can go into more.
+        // Fields that were copied before can be copied again.
         let again = self.spent.iter().position(|c| *c.name == *field);
         let mut chain = match again {
             Some(at) => self.spent.remove(at),
@@ -64,7 +64,7 @@ impl Branch {
         Ok(())
     }
 
-    /// Puts the chains that others need behind those of the sample's fields.
+    /// Moves the chains that others need behind those of the sample's fields.
     pub(super) fn gathered(mut self) -> Self {
         let mut at = 0;
         let facts = self.filters.iter().flat_map(|f| f.fields());
@@ -84,7 +84,7 @@ impl Branch {
         self
     }
 
-    /// The stored fields that its chains begin with.
+    /// Returns the stored fields that its chains begin with.
     pub(super) fn reads(&self) -> impl Iterator<Item = &Arc<str>> {
         self.chains.iter().filter_map(|c| match &c.start {
             Start::Stored { name, .. } => Some(name),
@@ -92,7 +92,7 @@ impl Branch {
         })
     }
 
-    /// The branch with every place found: no stage can move them any more. `fields` are those that are read.
+    /// Resolves all indices: no later stage moves a chain. `fields` are those that are read.
     pub(super) fn settled(mut self, fields: &[Arc<str>]) -> Result<Self> {
         let names: Vec<Arc<str>> = self.chains.iter().map(|c| Arc::clone(&c.name)).collect();
         let place = |name: &str, among: &[Arc<str>]| {

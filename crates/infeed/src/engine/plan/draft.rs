@@ -1,4 +1,4 @@
-//! What the stages of a recipe have said so far.
+//! A plan in the making: the effect of the stages so far.
 
 use super::{
     BatchSize,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct Batching {
     pub(super) size: BatchSize,
     pub(super) last: Last,
-    /// How fields whose shape varies are padded; without it they are lists.
+    /// How fields of varying shape are padded; `None` makes them lists.
     pub(super) padding: Option<Padding>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Draft {
     pub(super) spec: Spec,
     pub(super) branches: Vec<Branch>,
     pub(super) order: Below,
-    /// The stream, when rows cannot be addressed.
+    /// The stream, if rows cannot be looked up by number.
     pub(super) stream: Option<StreamPlan>,
     pub(super) shuffle_seed: Option<u64>,
     pub(super) seed: Option<u64>,
@@ -41,14 +41,14 @@ pub(super) struct Draft {
     pub(super) tuple: Option<Vec<String>>,
     /// Functions of the consumer, by name.
     pub(super) python: Vec<String>,
-    /// What happens to batches.
+    /// Batch transforms.
     pub(super) wanted: Vec<WantedChange>,
-    /// How many transforms there are so far: the next one's part of the address of its random numbers.
+    /// The number of transforms so far: part of the address of the next one's random numbers.
     pub(super) maps: u64,
 }
 
 impl Draft {
-    /// Goes through a recipe. `leaf` counts the sources, in the order in which [`Leaves`] found them.
+    /// Builds the draft of a recipe. `leaf` counts the sources, in the order in which [`Leaves`] found them.
     pub(super) fn of(recipe: &Recipe, leaves: &Leaves, leaf: &mut usize) -> Result<Self> {
         let mut draft = match &recipe.source.join {
             None => {
@@ -65,7 +65,7 @@ impl Draft {
                 Draft::join(join, parts)?
             }
         };
-        // Stages that look ahead to the batch size find it here.
+        // For stages that need the batch size before the batch stage.
         let batch = recipe.stages.iter().find_map(|s| match s {
             Stage::Batch { size, global_size, .. } => size.or(*global_size),
             _ => None,
@@ -198,7 +198,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Takes in a stage on the order.
+    /// Applies a stage to the order.
     fn reorder(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
         if let Stage::Shuffle { seed, .. } = stage {
             self.shuffle_seed = Some(*seed);
@@ -212,7 +212,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Changes every branch the same way; the fields stay alike.
+    /// Changes every branch in the same way; the branches keep the same fields.
     fn each(&mut self, mut change: impl FnMut(&mut Branch) -> Result<()>) -> Result<()> {
         self.branches.iter_mut().try_for_each(&mut change)?;
         self.spec = self.branches[0].spec.clone();
@@ -231,7 +231,7 @@ impl Draft {
         }
         for branch in &self.branches {
             for field in branch.filters.iter().flat_map(|f| f.fields()) {
-                // Fields that went into views stay in the background for as long as somebody needs them.
+                // Fields that were copied stay in the background for as long as they are needed.
                 let there =
                     names.iter().any(|n| n == field) || branch.spent.iter().any(|c| *c.name == *field);
                 if !there {
@@ -245,7 +245,7 @@ impl Draft {
         })
     }
 
-    /// How samples become batches; without a stage that says so, each is one.
+    /// Returns how samples become batches; without a batch stage, each sample is one.
     pub(super) fn batching(&self) -> Batching {
         let single = Batching { size: BatchSize::Each(1), last: Last::Short, padding: None };
         self.batch.unwrap_or(single)

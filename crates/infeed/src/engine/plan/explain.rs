@@ -1,4 +1,4 @@
-//! The pipeline in words.
+//! Describes a pipeline in words.
 
 use super::{BatchSize, Plan};
 use crate::{batch::ColumnLayout, order::Last};
@@ -6,7 +6,7 @@ use infeed_core::{Dtype, Order};
 use std::fmt::Write;
 
 impl Plan {
-    /// The pipeline in words: stages and specs.
+    /// Describes the pipeline in words: stages and specs.
     pub fn explain(&self) -> String {
         let mut out = format!("source  {}\norder   {}\n", self.source.describe(), self.order.describe());
         for what in self.source.damage() {
@@ -19,7 +19,7 @@ impl Plan {
                 let start = number.checked_sub(1).map_or(0, |before| self.branches[before].end);
                 let _ = writeln!(out, "rows {start} to {}", branch.end - 1);
             }
-            // Fields that only serve others come first, as they do in the pipeline.
+            // Chains that only serve others are printed first, because they run first.
             let (own, others) = branch.chains.split_at(self.spec.fields.len().min(branch.chains.len()));
             for (chain, gone) in others.iter().map(|c| (c, true)).chain(own.iter().map(|c| (c, false))) {
                 let mut lead = format!("{:width$}", chain.name);

@@ -1,4 +1,4 @@
-//! `filter`: on what is known of a row before it is read, or on the sample after decoding.
+//! `filter`: on facts known before a row is read, or on the sample after decoding.
 
 use super::{
     branch::Branch,
@@ -13,16 +13,16 @@ use crate::order::{
 use infeed_core::{Error, FieldKind, Order, Result};
 use std::sync::Arc;
 
-/// Where a sample's filter finds one of its names.
+/// Where a sample filter gets the value of one of its names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FilterInput {
-    /// Known of the row.
+    /// A fact known of the row.
     Known(&'static str),
     /// A field after decoding and this many transforms; for JSON and images, a part of it.
     Field {
         /// Its name.
         name: Arc<str>,
-        /// Its place among the fields, once they are settled.
+        /// Its index among the fields; set when the plan is settled.
         column: usize,
         /// Transforms before the filter.
         transforms: usize,
@@ -40,7 +40,7 @@ pub(crate) struct SampleFilter {
 }
 
 impl SampleFilter {
-    /// The fields it looks at.
+    /// Returns the fields it reads.
     pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
         self.facts.iter().filter_map(|f| match f {
             FilterInput::Field { name, .. } => Some(&**name),
@@ -49,7 +49,7 @@ impl SampleFilter {
     }
 }
 
-/// Takes a filter into the draft: into the order when rows need not be read for it.
+/// Adds a filter to the draft: to the order if no row has to be read for it.
 pub(super) fn take(draft: &mut Draft, text: &str, leaves: &Leaves) -> Result<()> {
     let expr = Expr::parse(text)?;
     let names = expr.names();
@@ -113,7 +113,7 @@ fn fact(branch: &Branch, name: &str) -> Result<FilterInput> {
     Ok(FilterInput::Field { name: Arc::clone(&branch.spec.fields[column].0), column, transforms, part })
 }
 
-/// Keeps the places whose rows fulfil the condition. Goes through all of them once.
+/// Keeps the places whose rows meet the condition. Scans all of them once.
 fn before_reading(
     below: &Arc<dyn Order>,
     text: &str,

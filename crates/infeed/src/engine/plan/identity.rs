@@ -1,4 +1,4 @@
-//! What a checkpoint must agree with: the data, the order, the seed and what is done to samples.
+//! Identity: what a checkpoint must agree with. Covers data, order, seed and processing.
 
 use super::Plan;
 use crate::recipe::{Recipe, Role, Stage, hash};
@@ -6,20 +6,20 @@ use infeed_core::{Order, Source};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Fingerprints of a plan. Paths, threads, ranks and batch sizes do not matter to it.
+/// Fingerprints of a plan. Independent of paths, threads, ranks and batch sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Rows of the source.
     pub rows: u64,
     /// Shards of the source.
     pub shards: u64,
-    /// Of the data: rows per shard, fields, and the keys of some rows.
+    /// Fingerprint of the data: rows per shard, fields, and the keys of some rows.
     pub data: String,
     /// Places of an epoch.
     pub places: u64,
-    /// Of the order: the rows at some of its places.
+    /// Fingerprint of the order: the rows at some of its places.
     pub order: String,
-    /// Of everything that is done to samples, files of transforms included.
+    /// Fingerprint of the processing of samples, including the content of files that transforms use.
     pub samples: String,
     /// The seed of random transforms.
     pub seed: u64,
@@ -27,15 +27,15 @@ pub struct Identity {
     pub about: String,
 }
 
-/// How many rows and places are looked at. Enough that two orders or data sets do not agree by chance.
+/// How many rows and places are compared. Enough that different orders or data sets do not agree by chance.
 const PROBES: u64 = 64;
 /// Arguments of transforms that name a file.
 const FILES: [&str; 1] = ["tokenizer"];
-/// Longest text about the order.
+/// Maximum length of `about`.
 const ABOUT: usize = 120;
 
 impl Plan {
-    /// What a checkpoint of this plan must agree with.
+    /// Returns what a checkpoint of this plan must agree with.
     pub fn identity(&self) -> &Identity {
         self.identity.get_or_init(|| self.identify())
     }
@@ -59,7 +59,7 @@ impl Plan {
         }
     }
 
-    /// What older states call the order of a stream: they took the functions of the consumer for a part of it.
+    /// The order of a stream as older states record it: they included the functions of the consumer.
     pub(in crate::engine) fn former_order(&self) -> Option<String> {
         let counted = |role: Role| role.is_order() || role.needs_python();
         self.stream.as_ref().map(|_| stream_order(&self.recipe, counted))
@@ -67,7 +67,7 @@ impl Plan {
 }
 
 impl Identity {
-    /// The part of it that a ledger must agree with.
+    /// Returns the part that a ledger must agree with.
     pub fn ledger(&self) -> crate::order::ledger::Identity {
         crate::order::ledger::Identity {
             hash: self.order.clone(),
@@ -76,7 +76,7 @@ impl Identity {
         }
     }
 
-    /// What differs, in words; `None` when nothing does. Decoders and transforms count only when it is `strict`.
+    /// Describes what differs; `None` if nothing does. Decoders and transforms are compared only if `strict`.
     pub fn difference(&self, now: &Identity, strict: bool) -> Option<String> {
         if (self.rows, self.shards) != (now.rows, now.shards) {
             return Some(format!(
@@ -91,8 +91,8 @@ impl Identity {
         }
         if (self.places, &self.order) != (now.places, &now.order) {
             return Some(match self.about == now.about {
-                // What is said of an order is short: weights and lists of places are not in it.
-                true => format!("its order was another one, though both are `{}`", now.about),
+                // The description of an order is short: it omits weights and lists of places.
+                true => format!("its order differs, though both are described as `{}`", now.about),
                 false => format!("its order was `{}`, and this one is `{}`", self.about, now.about),
             });
         }
@@ -104,7 +104,7 @@ impl Identity {
         }
         if strict && self.samples != now.samples {
             return Some(
-                "its decoders, transforms or filters were others; strict=False goes on with the new ones"
+                "its decoders, transforms or filters differ; strict=False continues with the new ones"
                     .to_owned(),
             );
         }
@@ -125,7 +125,7 @@ fn data(source: &dyn Source) -> String {
     format!("{:016x}", hash(&bytes))
 }
 
-/// The rows at some places of two epochs: two recipes that spell the same order differently agree.
+/// The rows at some places of two epochs: recipes that write the same order differently agree.
 fn order(order: &dyn Order) -> String {
     let places: Vec<u64> = probes(order.places()).collect();
     let mut bytes = vec![];
@@ -137,13 +137,13 @@ fn order(order: &dyn Order) -> String {
     format!("{:016x}", hash(&bytes))
 }
 
-/// The stages that say which rows of a stream come when: no place of it can be looked up.
+/// The stages that define the order of a stream: its places cannot be looked up.
 fn stream_order(recipe: &Recipe, counts: impl Fn(Role) -> bool) -> String {
     let stages: Vec<&Stage> = recipe.stages.iter().filter(|stage| counts(stage.about().role)).collect();
     format!("{:016x}", hash(serde_json::to_string(&stages).unwrap_or_default().as_bytes()))
 }
 
-/// The stages that change samples, of the recipe and of the recipes it joins.
+/// The stages that change samples, in the recipe and in the recipes it joins.
 fn samples(recipe: &Recipe) -> String {
     fn collect<'a>(recipe: &'a Recipe, into: &mut Vec<&'a Stage>) {
         recipe.source.parts.iter().for_each(|part| collect(part, into));
@@ -155,8 +155,8 @@ fn samples(recipe: &Recipe) -> String {
     format!("{:016x}", hash(serde_json::to_string(&stages).unwrap_or_default().as_bytes()))
 }
 
-/// A stage with what its files say in place of where they lie: a tokenizer that was moved is the same, one that was
-/// changed in its place is not.
+/// Returns a stage with files replaced by their content: a tokenizer that was moved is the same, one that was edited is
+/// not.
 fn by_content(stage: &Stage) -> Cow<'_, Stage> {
     let mut out = Cow::Borrowed(stage);
     if let Stage::Map { args, .. } = stage {
@@ -171,7 +171,7 @@ fn by_content(stage: &Stage) -> Cow<'_, Stage> {
     out
 }
 
-/// Evenly spread numbers below `n`, the first and the last among them.
+/// Returns evenly spread numbers below `n`, including the first and the last.
 fn probes(n: u64) -> impl Iterator<Item = u64> {
     let count = n.min(PROBES);
     (0..count).map(move |i| (u128::from(i) * u128::from(n - 1) / u128::from((count - 1).max(1))) as u64)

@@ -1,4 +1,4 @@
-//! Pipelines that are joined into one: their fields, orders and branches become those of the whole.
+//! Joins pipelines into one, with their fields, orders and branches.
 
 use super::draft::Draft;
 use crate::{
@@ -9,7 +9,7 @@ use infeed_core::{Error, FieldKind, Result, Spec};
 use std::sync::Arc;
 
 impl Draft {
-    /// The parts as one pipeline.
+    /// Joins the parts into one pipeline.
     pub(super) fn join(join: &Join, parts: Vec<Draft>) -> Result<Self> {
         let stage = join.name();
         if let Some(odd) = parts.iter().position(|p| !p.python.is_empty()) {
@@ -68,7 +68,7 @@ impl Draft {
     }
 }
 
-/// The fields that all parts have together. A field may be missing in some parts only while it is not decoded.
+/// Returns the fields of all parts together. A field may be missing in some parts only while it is not decoded.
 fn common_spec(stage: &str, parts: &[Draft]) -> Result<Spec> {
     let mut spec = Spec::default();
     for (number, part) in parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The sources that a recipe reads, and where the rows of each begin in the joined source.
+//! The sources that a recipe reads, and the first row of each in the joined source.
 
 use super::{Opened, stream::StreamFields};
 use crate::{
@@ -11,19 +11,19 @@ use std::sync::Arc;
 /// One source of the recipe.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    /// Which of the opened sources it is.
+    /// The index of its opened source.
     pub(super) slot: usize,
 }
 
-/// All of them, in the order in which the recipe names them.
+/// All leaves, in the order in which the recipe names them.
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
     pub(super) leaves: Vec<Leaf>,
     sources: Vec<Arc<dyn Source>>,
-    /// What was opened for each source, and what is done to its rows: parts that agree in both share their rows.
+    /// What was opened for each source and what is done to its rows: parts that agree in both share their rows.
     keys: Vec<String>,
     starts: Vec<u64>,
-    /// The only leaf, when it is a stream.
+    /// The only leaf, if it is a stream.
     pub(super) stream: Option<Arc<dyn Stream>>,
 }
 
@@ -61,7 +61,8 @@ impl Leaves {
         let slot = match self.keys.iter().position(|k| *k == key) {
             Some(slot) => slot,
             None => {
-                // The same files with other stages: their rows count apart, but they need not be opened again.
+                // The same files with other stages: their rows are numbered separately, but the files are not opened
+                // again.
                 let again = self.keys.iter().position(|k| k.starts_with(&format!("{what}|")));
                 let opened = match again {
                     Some(slot) => Arc::clone(&self.sources[slot]),
@@ -93,18 +94,18 @@ impl Leaves {
         Ok(())
     }
 
-    /// The source of a leaf.
+    /// Returns the source of a leaf.
     pub(super) fn source(&self, leaf: usize) -> &Arc<dyn Source> {
         &self.sources[self.leaves[leaf].slot]
     }
 
-    /// The first row of a leaf in the joined source, and the row after its last.
+    /// Returns the rows of a leaf in the joined source.
     pub(super) fn rows(&self, leaf: usize) -> std::ops::Range<u64> {
         let slot = self.leaves[leaf].slot;
         self.starts[slot]..self.starts[slot + 1]
     }
 
-    /// The source over all leaves.
+    /// Returns the source over all leaves.
     pub(super) fn join(self) -> Result<Arc<dyn Source>> {
         match self.sources.as_slice() {
             [only] => Ok(Arc::clone(only)),
@@ -112,13 +113,13 @@ impl Leaves {
         }
     }
 
-    /// The source that holds a row of the joined source, and the row's number in it.
+    /// Returns the source that holds a row of the joined source, and the row's number in it.
     pub(super) fn locate(&self, row: u64) -> (&Arc<dyn Source>, u64) {
         let slot = (self.starts.partition_point(|s| *s <= row).max(1) - 1).min(self.sources.len() - 1);
         (&self.sources[slot], row - self.starts[slot].min(row))
     }
 
-    /// The sources, in the order of their rows.
+    /// Returns the sources, in the order of their rows.
     pub(super) fn sources(&self) -> &[Arc<dyn Source>] {
         &self.sources
     }
@@ -128,7 +129,7 @@ impl Leaves {
         self.sources.iter().any(|source| !source.block_rows().is_empty())
     }
 
-    /// How many rows they have together.
+    /// Returns the total number of rows.
     pub(super) fn total(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! A recipe checked against real data: every spec, shape and order is settled before the first sample is read.
+//! A plan: a recipe checked against real data. Specs, shapes and order are settled before the first sample is read.
 
 mod branch;
 mod bulk;
@@ -32,7 +32,7 @@ use infeed_core::{Error, Order, Result, Source, Spec, Stream};
 use leaves::Leaves;
 use std::sync::{Arc, OnceLock};
 
-/// A pipeline that is known to fit its data.
+/// A pipeline that was checked against its data.
 #[derive(Debug)]
 pub struct Plan {
     /// The recipe it came from.
@@ -47,24 +47,24 @@ pub struct Plan {
     pub fields: Vec<Arc<str>>,
     /// How many samples a batch has.
     pub batch: BatchSize,
-    /// What becomes of rows that do not fill a batch.
+    /// What happens to rows that do not fill a batch.
     pub last: Last,
-    /// The seed of all randomness but the order's.
+    /// The seed of all randomness except the order's.
     pub seed: u64,
-    /// Fields of a tuple, when batches are tuples.
+    /// The fields of the tuple, if batches are tuples.
     pub tuple: Option<Vec<String>>,
-    /// Functions of the consumer, by name, in their order.
+    /// Functions of the consumer, by name, in order.
     pub python: Vec<String>,
-    /// The first shard's name and the rows of each source the recipe reads; rows of the plan are numbered through them.
+    /// First shard's name and number of rows of each source; the plan numbers its rows through them.
     pub leaves: Vec<(String, u64)>,
-    /// The stream that rows come from, when they cannot be looked up in `source`.
+    /// The stream of the rows, if they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
     pub(super) layouts: Arc<[ColumnLayout]>,
-    /// What happens to whole batches, in order.
+    /// Transforms of whole batches, in order.
     pub(super) changes: Vec<Change>,
-    /// What happens to the rows of each part of the source; one for all in most pipelines.
+    /// What happens to the rows of each part of the source; most pipelines have one branch.
     pub(super) branches: Vec<Branch>,
-    /// Whether the source writes batches by itself.
+    /// Set if the source writes batches itself.
     pub(super) bulk: Option<Bulk>,
     identity: OnceLock<Identity>,
 }
@@ -89,7 +89,7 @@ impl BatchSize {
         }
     }
 
-    /// Most samples of a batch on one rank.
+    /// Maximum samples of a batch on one rank.
     pub fn each(self, world: u64) -> usize {
         match self {
             BatchSize::Each(n) => n,
@@ -104,7 +104,7 @@ impl Plan {
         Plan::with(recipe, &mut |_| Ok(Opened::Rows(Arc::clone(&source))))
     }
 
-    /// Checks a recipe against the sources that `open` finds for what it reads.
+    /// Checks a recipe against the sources that `open` returns for what it reads.
     pub fn with(recipe: Recipe, open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>) -> Result<Self> {
         if let Some(at) = recipe.stages.iter().rposition(|stage| matches!(stage, Stage::Pack(_))) {
             return Plan::packed(recipe, at, open);
@@ -155,7 +155,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A plan over the sequences that another plan's documents are packed into.
+    /// Makes a plan over the sequences that another plan's documents are packed into.
     fn packed(
         recipe: Recipe,
         at: usize,
@@ -177,7 +177,7 @@ impl Plan {
         Ok(Plan { recipe, ..plan })
     }
 
-    /// Whether there is something for every rank in every step.
+    /// Checks that every rank gets rows in every step.
     pub(super) fn check_world(&self, world: &World) -> Result<()> {
         let (places, size, global) = (self.order.places(), world.size, self.batch.global(world.size));
         if places < size {
@@ -210,12 +210,12 @@ impl Plan {
         Ok(())
     }
 
-    /// Batches in an epoch when this process is alone.
+    /// Batches in an epoch with a single rank.
     pub fn batches(&self) -> u64 {
         self.steps(&World::alone(), 0).count()
     }
 
-    /// The steps of a rank from a place of an epoch on.
+    /// Returns the steps of a rank from a place of an epoch on.
     pub fn steps(&self, world: &World, from: u64) -> crate::order::Steps {
         crate::order::Steps {
             places: self.order.places(),
@@ -227,18 +227,18 @@ impl Plan {
         }
     }
 
-    /// How well the order mixes, looked at in batches of `batch` places (those of the pipeline when it is not said).
+    /// Measures how well the order mixes, in batches of `batch` places (by default those of the pipeline).
     pub fn quality(&self, epoch: u64, batch: Option<u64>) -> crate::order::Quality {
         let batch = batch.unwrap_or_else(|| self.batch.global(1)).max(2);
         crate::order::quality(&*self.order, epoch, batch, Some(self.source.shard_rows()), 1 << 20)
     }
 
-    /// The fields of a sample as batches have them in the end.
+    /// The fields of a sample after all batch transforms.
     pub fn batch_spec(&self) -> &Spec {
         self.changes.last().map_or(&self.spec, |c| &c.after)
     }
 
-    /// The branch of a row.
+    /// Returns the branch of a row.
     pub(super) fn branch(&self, row: u64) -> &Branch {
         match self.branches.as_slice() {
             [only] => only,
@@ -246,13 +246,13 @@ impl Plan {
         }
     }
 
-    /// Whether samples go into batches as they are: nothing is decoded, transformed or left out.
+    /// Whether samples go into batches unchanged: nothing is decoded, transformed or left out.
     pub(super) fn only_gathers(&self) -> bool {
         let plain = |c: &Chain| c.decoder.is_none() && c.transforms.is_empty() && c.forks.is_empty();
         self.branches.iter().all(|b| b.filters.is_empty() && b.chains.iter().all(plain))
     }
 
-    /// Bytes of one sample's arrays; fields of varying size count by the first row's size on disk.
+    /// Bytes of one sample's arrays; fields of varying size count with the first row's size on disk.
     pub fn sample_bytes(&self) -> u64 {
         let fixed: usize = self
             .layouts

@@ -1,4 +1,4 @@
-//! The stages that say which row comes when.
+//! The stages that define the order.
 
 use super::{
     columns,
@@ -15,13 +15,13 @@ use crate::{
 use infeed_core::{Error, Order, Result};
 use std::sync::Arc;
 
-/// Blocks that are mixed at a time, when nobody says otherwise: close to a global shuffle for a few hundred rows a shard.
+/// Default number of blocks mixed at a time: close to a global shuffle for a few hundred rows per shard.
 const WINDOW: u64 = 16;
 
 /// Rows of a table that are mixed at a time.
 const MIXED_ROWS: u64 = 1 << 20;
 
-/// Puts a stage on top of an order.
+/// Applies a stage to an order.
 pub(super) fn apply(below: Below, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<Below> {
     Ok(match stage {
         Stage::Shuffle { .. } => return shuffle(below, stage, leaves),
@@ -70,12 +70,12 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
         return Err(Error::Internal { what: "not a shuffle".to_owned() });
     };
     let kind = match kind {
-        // A window or a buffer says what is meant.
+        // A given window or buffer implies the kind.
         ShuffleKind::Auto if window.is_some() || block.is_some() => ShuffleKind::Block,
         ShuffleKind::Auto if buffer.is_some() || initial.is_some() => ShuffleKind::Buffer,
-        // Rows that are decoded block by block would be decoded a block at a time for every single row.
+        // With sources that decode in blocks, a global shuffle would decode a whole block for every row.
         ShuffleKind::Auto if leaves.are_blocks() && below.blocks().is_some() => ShuffleKind::Block,
-        // Every row of other sources can be addressed.
+        // In other sources every row can be looked up by itself.
         ShuffleKind::Auto => ShuffleKind::Global,
         kind => *kind,
     };
@@ -109,15 +109,15 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
     })
 }
 
-/// How many blocks of a table are mixed at a time, when nobody says otherwise: about a million rows, so that they fit into
-/// memory, and more than one block, so that neighbours get apart. Depends on the data alone, as every order must.
+/// Default number of table blocks mixed at a time: about a million rows, so that they fit into memory, and more than
+/// one block, so that neighbours are separated. Depends on the data alone, as every order must.
 fn few(below: &dyn Order) -> u64 {
     let blocks = below.blocks().unwrap_or_default();
     let mean = blocks.iter().sum::<u64>() / (blocks.len() as u64).max(1);
     (MIXED_ROWS / mean.max(1)).clamp(2, 64)
 }
 
-/// A place as Python counts: negative from the end.
+/// Converts an index as in Python: negative values count from the end.
 fn from_python(place: i64, all: u64) -> Result<u64> {
     let found = if place < 0 { all.checked_sub(place.unsigned_abs()) } else { Some(place as u64) };
     found

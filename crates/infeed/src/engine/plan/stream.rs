@@ -1,4 +1,4 @@
-//! Pipelines over a stream: rows pass by, and only once.
+//! Pipelines over a stream, whose rows can be read only once, from front to back.
 
 use super::Plan;
 use crate::{
@@ -8,18 +8,18 @@ use crate::{
 use infeed_core::{Cursor, Error, Order, Record, Result, Source, Spec, Stream};
 use std::sync::Arc;
 
-/// Size of the shuffle buffer, and how full it must be before the first row comes out: what WebDataset takes.
+/// Default size of the shuffle buffer, and how full it must be before the first row comes out: as in WebDataset.
 pub(super) const BUFFER: u64 = 1000;
 pub(super) const INITIAL: u64 = 100;
 
-/// A stream and what is done to its order.
+/// A stream and the stages that act on its order.
 #[derive(Debug, Clone)]
 pub struct StreamPlan {
     pub(crate) stream: Arc<dyn Stream>,
     pub(crate) shuffle: Option<BufferPlan>,
-    /// Rows left out at the start of an epoch.
+    /// Rows skipped at the start of an epoch.
     pub(crate) skip: u64,
-    /// Rows of an epoch at most.
+    /// Maximum rows of an epoch.
     pub(crate) take: Option<u64>,
 }
 
@@ -37,18 +37,18 @@ impl StreamPlan {
         &*self.stream
     }
 
-    /// A stream as it is.
+    /// Creates a plan without changes to the order.
     pub(super) fn new(stream: Arc<dyn Stream>) -> Self {
         StreamPlan { stream, shuffle: None, skip: 0, take: None }
     }
 
-    /// How to get to a place without reading what comes before, where the stream knows a way.
+    /// Returns a mark that lets the stream resume at a cursor without reading what comes before, if it has one.
     pub(crate) fn mark(&self, at: Cursor) -> Option<String> {
         let direct = self.shuffle.is_none();
         direct.then(|| self.stream.mark(at.epoch, self.skip + at.place)).flatten()
     }
 
-    /// Takes in a stage on the order.
+    /// Applies a stage to the order.
     pub(super) fn apply(&mut self, stage: &Stage) -> Result<()> {
         match stage {
             Stage::Shuffle { seed, kind, window: None, block: None, buffer, initial } => match kind {
@@ -90,8 +90,8 @@ impl StreamPlan {
         Err(Error::plan(
             stage.name(),
             format!(
-                "a stream cannot be addressed, so there is no {what}; there are shuffle(buffer=...), take() and skip(). \
-                 Uncompressed tars can be addressed"
+                "rows of a stream cannot be addressed, so there is no {what}; use shuffle(buffer=...), take() and \
+                 skip(). Uncompressed tars can be addressed"
             ),
         ))
     }
@@ -100,7 +100,7 @@ impl StreamPlan {
         self.skip == 0 && self.take.is_none()
     }
 
-    /// What a checkpoint must agree with, as far as the data is concerned.
+    /// Returns the data part of what a checkpoint must agree with.
     pub(super) fn data_fingerprint(&self) -> String {
         let fields: Vec<String> =
             self.stream.spec().fields.iter().map(|(name, field)| format!("{name}:{field}")).collect();
@@ -110,7 +110,7 @@ impl StreamPlan {
     }
 }
 
-/// Stands where a source and its order stand in other plans. Knows the fields, but no row.
+/// Stands in for the source of other plans. Knows the fields, but no rows.
 #[derive(Debug)]
 pub(super) struct StreamFields {
     spec: Spec,
@@ -153,11 +153,11 @@ impl Source for StreamFields {
     }
 }
 
-/// The order of a stream: as it comes, nobody knows how far.
+/// The order of a stream: rows as they come, of unknown number.
 #[derive(Debug)]
 pub(super) struct StreamOrder(pub(super) StreamPlan);
 
-/// What is said of lengths that nobody knows: longer than anything there is.
+/// Stands for an unknown length: greater than any real one.
 pub(super) const UNKNOWN: u64 = 1 << 60;
 
 impl StreamOrder {
@@ -197,7 +197,7 @@ impl Order for StreamOrder {
 }
 
 impl Plan {
-    /// Whether the length of an epoch is known.
+    /// Whether rows come from a stream, so that the length of an epoch is not known.
     pub fn is_stream(&self) -> bool {
         self.stream.is_some()
     }

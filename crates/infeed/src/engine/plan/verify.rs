@@ -1,4 +1,4 @@
-//! Ledgers held against the plan's order.
+//! Checks ledgers against the plan's order.
 
 use super::Plan;
 use crate::order::ledger::{Ledger, Promise, Verdict, verify};
@@ -6,7 +6,7 @@ use infeed_core::{Error, Result};
 use std::collections::BTreeSet;
 
 impl Plan {
-    /// Whether the ledgers of all ranks and restarts prove an epoch, or every epoch they know when none is given.
+    /// Whether the ledgers of all ranks and restarts prove an epoch; without `epoch`, every epoch they cover.
     pub fn verify(&self, ledgers: &[Ledger], epoch: Option<u64>) -> Result<Vec<Verdict>> {
         if self.is_stream() {
             return Err(Error::argument("rows of a stream cannot be looked up to be verified"));

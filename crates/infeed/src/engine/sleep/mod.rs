@@ -1,7 +1,7 @@
 //! How the threads of an engine sleep, wake each other and pause. The rules are in README.md beside this file.
 //!
-//! `protocol` knows nothing of batches and pieces: what it must know of them is a [`Board`]. So it can be checked by
-//! itself, with locks that try out how threads can meet (`tests/sleep_model`).
+//! `protocol` does not depend on batches and pieces: it sees them through a [`Board`]. So it can be checked on its own,
+//! with locks that explore thread schedules (`tests/sleep_model`).
 
 mod protocol;
 mod sync;

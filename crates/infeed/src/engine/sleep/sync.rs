@@ -1,4 +1,4 @@
-//! What the protocol is made of. The model check puts other locks in its place, which try out every way threads can meet.
+//! The locks of the protocol. The model check replaces them with locks that explore thread schedules.
 
 pub(super) use infeed_core::{Hold, WaitHeld};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};

@@ -110,7 +110,7 @@ fn filters_before_and_after_reading() {
     let filter =
         |expr: &str| format!(r#"{INT}, {{"op": "filter", "expr": "{expr}"}}, {{"op": "batch", "size": 4}}"#);
     let both = |stages: &str| join(r#"{"op": "concat"}"#, &[A, B], stages);
-    // Known of the row: the length is known, and batches are full.
+    // On facts of the row: the length is known, and batches are full.
     for expr in [
         "bytes >= 1015 or row < 2",
         "key in ('k0', 'k1') or bytes > 1014",
@@ -120,7 +120,7 @@ fn filters_before_and_after_reading() {
         assert_eq!(found.order.rows(0, 0..99), [0, 1, 25, 26, 27, 28, 29], "{expr}");
     }
     assert_eq!(all(&both(&filter("bytes >= 1015 or row < 2"))), [0, 1, 1015, 1016, 1017, 1018, 1019]);
-    // Of the sample: batches get shorter, every step is there.
+    // On the sample: batches get shorter, but every step exists.
     let recipe = both(&filter("n % 2 == 0 and key != 'k2'"));
     assert_eq!(all(&recipe), [0, 4, 6, 8, 1000, 1002, 1004, 1006, 1008, 1010, 1012, 1014, 1016, 1018]);
     let mut loader = Loader::new(plan(&recipe).unwrap(), threads(1)).unwrap();
@@ -131,7 +131,7 @@ fn filters_before_and_after_reading() {
         sizes.push(batch.len());
     }
     assert_eq!(sizes, [1, 2, 2, 2, 2, 2, 2, 1]);
-    // What cannot be.
+    // Errors.
     for (expr, wanted) in [
         ("raw == 1", "cannot compare `raw`, which is encoded bytes"),
         ("cls == 1", "there is no field `cls`"),

@@ -140,7 +140,7 @@ fn a_slow_consumer_stops_the_readers() {
     let mut run = loader.start().unwrap();
     assert!(matches!(run.next(None).unwrap(), Next::Batch(_)));
     let mut last = 0;
-    // Wait until reading has come to rest, then see how far it went.
+    // Wait until reading has stopped, then check how far it went.
     loop {
         std::thread::sleep(Duration::from_millis(50));
         let now = source.fetched.swap(0, Relaxed);
@@ -162,7 +162,7 @@ fn leaving_early_leaves_no_thread() {
         assert!(matches!(run.next(None).unwrap(), Next::Batch(_)));
         drop(run);
     }
-    // Other tests start and end threads of their own meanwhile, so only a leak of all five runs would show: 100 threads.
+    // Other tests start and end threads meanwhile, so only a leak of all five runs is detected: 100 threads.
     assert!(count() < before + 60, "{} -> {}", before, count());
 }
 

@@ -1,4 +1,4 @@
-//! Resume = continue: from every step, at every world size, over random pipelines.
+//! Resuming is the same as continuing: from every step, at every world size, over random pipelines.
 
 use super::*;
 use crate::order::{Last, World};
@@ -23,7 +23,7 @@ fn ranks(plan: &Arc<Plan>, size: u64, change: impl Fn(&mut Options)) -> Vec<Load
         .collect()
 }
 
-/// The global batches from here on: what all ranks receive, one epoch of each; the rows that fill up are left out.
+/// The global batches from here on: what all ranks receive in one epoch, without the rows that pad.
 fn global(loaders: &mut [Loader], most: usize) -> Vec<Vec<u64>> {
     let mut out: Vec<Vec<u64>> = vec![];
     let mut steps = None;
@@ -136,7 +136,7 @@ fn a_state_means_what_was_received() {
     }
     assert!(matches!(run.next(None).unwrap(), Next::End));
     assert_eq!(place(&loader), (1, 0, 0), "the end was seen");
-    // Leaving in the middle: the state is where the consumer was, the next iteration is the next epoch.
+    // Stopping in mid-epoch: the state is the consumer's position, and the next iteration runs the next epoch.
     let mut run = loader.start().unwrap();
     run.next(None).unwrap();
     drop(run);
@@ -169,7 +169,7 @@ fn steps_per_epoch_go_on_through_the_data() {
         assert_eq!(loader[0].epoch(), lap);
         assert_eq!(global(&mut loader, 99), straight[lap as usize * 7..][..7]);
     }
-    // A state in the middle of a lap, and a jump to a lap.
+    // A state in mid-lap, and a jump to a lap.
     let mut one = ranks(&plan, 1, laps);
     global(&mut one, 99);
     global(&mut one, 3);

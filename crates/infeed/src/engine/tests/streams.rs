@@ -3,7 +3,7 @@
 use super::*;
 use infeed_core::{Flow, Stream};
 
-/// A stream that only says what it is: states are compared before anything is read.
+/// A stream that is only described: states are compared before anything is read.
 #[derive(Debug)]
 struct Unread(Spec);
 
@@ -42,7 +42,7 @@ fn a_renamed_function_is_other_samples_but_no_other_order() {
     let state = with_function("map(before)").checkpoint();
     let mut now = with_function("map(after)");
     let error = now.restore(&state, true).unwrap_err().to_string();
-    assert!(error.contains("decoders, transforms or filters were others"), "{error}");
+    assert!(error.contains("decoders, transforms or filters differ"), "{error}");
     now.restore(&state, false).unwrap();
 }
 
@@ -52,10 +52,10 @@ fn another_order_of_a_stream_is_refused() {
     let mut other = stream_loader(&format!(r#"{{"op": "shuffle", "seed": 2}}, {BATCH}"#));
     let error = other.restore(&state, false).unwrap_err().to_string();
     assert!(error.contains("(seed 1)") && error.contains("and this one is"), "{error}");
-    // Two orders that are described alike are not said to be the same one.
+    // Orders with the same description are not reported as the same order.
     let mut alike = stream_loader(&format!(r#"{{"op": "shuffle", "seed": 1, "initial": 7}}, {BATCH}"#));
     let error = alike.restore(&state, false).unwrap_err().to_string();
-    assert!(error.contains("its order was another one, though both are `"), "{error}");
+    assert!(error.contains("its order differs, though both are described as `"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const WIDTH: u32 = 40;
 const HEIGHT: u32 = 30;
 
-/// A codec that counts. Its one-byte files are images of 40x30 in which every pixel differs.
+/// A codec that counts decodes. Its one-byte files are images of 40x30 in which every pixel differs.
 #[derive(Debug)]
 struct Counting {
     decodes: AtomicU64,
@@ -50,7 +50,7 @@ impl ImageCodec for Counting {
     }
 }
 
-/// Rows of one image and its number.
+/// Rows with one image and its number.
 #[derive(Debug)]
 struct Pictures {
     spec: Spec,
@@ -109,7 +109,7 @@ fn plan(stages: &str, codec: &'static Counting) -> Result<Arc<Plan>> {
     Plan::new(Recipe::from_json(&recipe).unwrap(), Arc::new(Pictures::new(codec))).map(Arc::new)
 }
 
-/// Every field's bytes over one epoch, without looking into the next.
+/// Every field's bytes over one epoch, without prefetching the next.
 fn columns(stages: &str, codec: &'static Counting) -> BTreeMap<String, Vec<u8>> {
     let mut loader =
         Loader::new(plan(stages, codec).unwrap(), Options { persistent: false, ..threads(2) }).unwrap();
@@ -152,7 +152,7 @@ fn many_views_are_decoded_once() {
     assert_eq!(decodes(codec), (20, 0), "one whole decode per row");
     assert_ne!(found["a"], found["b"], "every view makes its own choices");
 
-    // The same crops without sharing: the stage numbers are those of the maps.
+    // The same crops without sharing: the stage numbers match those of the maps.
     let alone = columns(&[SELECT, &crop(16, "img"), BATCH].join(","), Counting::leaked());
     assert_eq!(alone["img"], found["a"]);
 }
@@ -194,7 +194,7 @@ fn kept_fields_go_on_by_themselves() {
     );
     assert_eq!(found["b"], found["c"]);
     assert_eq!(decodes(codec).0, 20);
-    // The middle of the middle is the middle.
+    // A centre crop of a centre crop is a centre crop.
     for (name, size) in [("a", 20), ("b", 10), ("d", 4), ("img", 6)] {
         let alone = columns(&[SELECT, &center(size, "img"), BATCH].join(","), Counting::leaked());
         assert_eq!(alone["img"], found[name], "{name}");

@@ -1,27 +1,27 @@
-//! Many small ranges to few large reads.
+//! Coalesces many small ranges into few large reads.
 
 use bytes::Bytes;
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
-/// How far coalescing goes.
+/// Limits of coalescing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Ranges with at most this many bytes between them are read together, and the bytes between are thrown away.
+    /// Ranges with at most this many bytes between them are read together; the bytes between are discarded.
     pub gap: u64,
-    /// No read is made larger than this by joining ranges. Its memory lives as long as any piece of it.
+    /// Joining ranges makes no read larger than this. Its memory lives as long as any slice of it.
     pub most: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // A read costs about as much as copying 10 KB out of the page cache, and far more on a disk. Joined reads of
-        // 1 MiB are large enough for any disk and still small enough for the processor's cache.
+        // A read costs about as much as copying 10 KB from the page cache, and far more on a disk. Joined reads of 1
+        // MiB are large enough for any disk and small enough for the CPU cache.
         Limits { gap: 16 << 10, most: 1 << 20 }
     }
 }
 
-/// Where a range that was asked for lies in what is read.
+/// The location of a requested range in the reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Which read.
@@ -32,17 +32,17 @@ pub struct Place {
     pub len: usize,
 }
 
-/// What to read, and where the ranges that were asked for lie in it.
+/// What to read, and where the requested ranges are in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The reads, in the order of their first byte.
     pub reads: Vec<Range<u64>>,
-    /// One place for each range asked for, in the same order; `None` for an empty range.
+    /// One place per requested range, in the same order; `None` for an empty range.
     pub places: Vec<Option<Place>>,
 }
 
 impl Plan {
-    /// Cuts the bytes of [`Plan::reads`] into those of the ranges asked for, without copying.
+    /// Slices the bytes of [`Plan::reads`] into the requested ranges, without copying.
     pub fn cut(&self, read: &[Bytes]) -> Result<Vec<Bytes>> {
         let piece = |place: &Option<Place>| match place {
             None => Some(Bytes::new()),
@@ -57,10 +57,10 @@ impl Plan {
     }
 }
 
-/// Plans the reads for these ranges, which may be in any order, overlap, repeat or be empty.
+/// Plans the reads for these ranges. They may be in any order, overlap, repeat or be empty.
 pub fn coalesce(ranges: &[Range<u64>], limits: Limits) -> Plan {
     let mut order: Vec<usize> = (0..ranges.len()).filter(|i| !ranges[*i].is_empty()).collect();
-    // Sorted rows are the common case, and looking is cheaper than sorting.
+    // Sorted rows are the common case, and checking is cheaper than sorting.
     if !order.is_sorted_by_key(|i| ranges[*i].start) {
         order.sort_unstable_by_key(|i| (ranges[*i].start, *i));
     }
@@ -86,7 +86,7 @@ pub fn coalesce(ranges: &[Range<u64>], limits: Limits) -> Plan {
     plan
 }
 
-/// Whether `range`, which starts no earlier than `read`, is read together with it.
+/// Whether `range`, which starts no earlier than `read`, is joined to it.
 fn joins(read: &Range<u64>, range: &Range<u64>, limits: Limits) -> bool {
     let inside = range.end <= read.end;
     let near = range.start.saturating_sub(read.end) <= limits.gap;

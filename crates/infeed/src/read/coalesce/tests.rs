@@ -1,4 +1,4 @@
-// One range is what is asked for here, not the numbers in it.
+// A list of one range is meant, not the numbers in it.
 #![allow(clippy::single_range_in_vec_init)]
 
 use super::*;
@@ -19,7 +19,7 @@ fn neighbours_are_read_together() {
 fn no_read_grows_beyond_the_limit() {
     assert_eq!(reads(&[0..10, 10..20, 20..30], 0, 20), [0..20, 20..30]);
     assert_eq!(reads(&[0..50, 50..51], 0, 20), [0..50, 50..51]);
-    // A repeated range costs nothing, even where nothing may be joined.
+    // A repeated range is free, even if nothing may be joined.
     assert_eq!(reads(&[0..50, 10..20, 0..50], 0, 20), [0..50]);
 }
 
@@ -59,7 +59,7 @@ proptest! {
             prop_assert!(read.end - read.start <= most.max(longest));
         }
         prop_assert!(plan.reads.is_sorted_by_key(|r| r.start));
-        // Nothing is read that is not asked for, apart from gaps.
+        // Only the requested bytes and gaps are read.
         let wanted: u64 = ranges.iter().map(|r| r.end - r.start).sum();
         let read: u64 = plan.reads.iter().map(|r| r.end - r.start).sum();
         prop_assert!(read <= wanted + gap * ranges.len() as u64);

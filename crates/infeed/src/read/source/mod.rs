@@ -1,4 +1,4 @@
-//! Rows of many shards as one list of rows.
+//! The rows of many shards as one source.
 
 mod one_by_one;
 
@@ -7,7 +7,7 @@ use infeed_core::{Error, FieldSpec, Index, Indices, Record, Result, Shard, Shard
 use one_by_one::OneByOne;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A store, its shards and where the rows lie in them.
+/// A store, its shards and the index of their rows.
 #[derive(Debug)]
 pub struct StoreSource {
     store: Arc<dyn Store>,
@@ -19,7 +19,7 @@ pub struct StoreSource {
 }
 
 impl StoreSource {
-    /// Joins the shards in the given order. `format` is what [`Source::describe`] calls them. Shards without rows are
+    /// Joins the shards in the given order. `format` is the name used by [`Source::describe`]. Shards without rows are
     /// allowed, a source without rows is not.
     pub fn new(
         store: Arc<dyn Store>,
@@ -30,7 +30,7 @@ impl StoreSource {
         Self::over(store, format, Shards::new(&shards)?, Arc::new(OneByOne::new(indices)))
     }
 
-    /// The same with indices that share their memory, where the format has such.
+    /// Like [`StoreSource::new`], with indices that share their memory, for formats that have such.
     pub fn over(
         store: Arc<dyn Store>,
         format: impl Into<String>,
@@ -50,7 +50,7 @@ impl StoreSource {
         Ok(StoreSource { store, format: format.into(), shards, indices, spec, limits: Limits::default() })
     }
 
-    /// The same source with other limits of joining reads.
+    /// Sets the limits of joining reads.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -62,14 +62,14 @@ impl StoreSource {
         &self.shards
     }
 
-    /// Asks the index of a shard, which is there.
+    /// Calls `what` with the index of a shard.
     fn ask<T>(&self, shard: usize, what: impl FnOnce(&dyn Index) -> Result<T>) -> Result<T> {
         let (mut what, mut answer) = (Some(what), None);
         self.indices.lend(shard, &mut |index| answer = what.take().map(|what| what(index)));
         answer.unwrap_or_else(|| Err(Error::Internal { what: format!("shard {shard} has no index") }))
     }
 
-    /// Asks the index of the shard that holds a row. A row that is not there has no name and weighs nothing.
+    /// Calls `what` with the index of the shard that holds a row. Returns the default for a row that does not exist.
     fn ask_row<T: Default>(&self, row: u64, what: impl FnOnce(&dyn Index, u64) -> T) -> T {
         let place = self.indices.rows().find(row);
         let ask = |(shard, row)| self.ask(shard, |index| Ok(what(index, row))).ok();
@@ -81,14 +81,14 @@ impl StoreSource {
         self.shards.get(shard).ok_or_else(lost)
     }
 
-    /// Splits rows by shard and calls `each` with the shard, the places of its rows in `rows`, and their numbers.
+    /// Splits rows by shard and calls `each` with the shard, the indices of its rows in `rows`, and their numbers.
     fn by_shard(
         &self,
         rows: &[u64],
         mut each: impl FnMut(usize, &[usize], &[u64]) -> Result<()>,
     ) -> Result<()> {
         let mut order: Vec<usize> = (0..rows.len()).collect();
-        // Sorted so that rows which lie side by side are read together, wherever they stand in the batch.
+        // Sorted, so that adjacent rows are read together, wherever they are in the batch.
         if !rows.is_sorted() {
             order.sort_unstable_by_key(|place| rows[*place]);
         }
@@ -156,7 +156,7 @@ impl Source for StoreSource {
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
-        // A hint: what is wrong with these rows is reported when they are fetched.
+        // Only a hint: errors are reported when the rows are fetched.
         let _ = self.by_shard(rows, |shard, _, rows| {
             let plan = coalesce(&self.ask(shard, |index| index.ranges(rows, fields))?, self.limits);
             self.store.will_read(&self.shard(shard)?, &plan.reads);
@@ -164,7 +164,7 @@ impl Source for StoreSource {
         });
     }
 
-    /// The bytes of every row, all fields together: the index has them.
+    /// Bytes of every row, all fields together: the index knows them.
     fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
         if name != "bytes" {
             return Ok(None);
@@ -206,7 +206,7 @@ impl Source for StoreSource {
     }
 }
 
-/// The fields of all shards, sorted by name so that the order does not depend on which shard comes first.
+/// Returns the fields of all shards, sorted by name so that the order does not depend on which shard comes first.
 fn union(shards: &Shards, indices: &dyn Indices) -> Result<Spec> {
     let mut seen: BTreeMap<Arc<str>, (FieldSpec, usize)> = BTreeMap::new();
     for (shard, fields) in indices.fields() {

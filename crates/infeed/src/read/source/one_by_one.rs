@@ -1,4 +1,4 @@
-//! Indices of formats that make one for each shard.
+//! Indices of formats that make one per shard.
 
 use infeed_core::{Index, Indices, Sums, format::Fields};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use infeed_core::Value;
 use proptest::prelude::*;
 use std::{ops::Range, sync::Mutex};
 
-/// A shard whose row `r` is the byte `r`, four times, as the field `x`; `y` is there in even rows only.
+/// A shard whose row `r` is the byte `r`, four times, as the field `x`; only even rows have `y`.
 #[derive(Debug)]
 struct Fours(u64, &'static [&'static str]);
 

@@ -1,43 +1,43 @@
-//! What each stage says of itself: the one list that everything else about stages is derived from.
+//! Properties of each stage: the one list that everything else about stages is derived from.
 
 use super::Stage;
 
 /// What a stage works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Which rows come when.
+    /// The order of rows.
     Order,
-    /// Which rows are left out, before or after they are decoded.
+    /// Which rows are dropped, before or after they are decoded.
     Filter,
     /// The seed of random transforms.
     Seed,
-    /// Which fields there are.
+    /// The set of fields.
     Fields,
-    /// What is in a sample.
+    /// The content of a sample.
     Sample,
-    /// Sequences out of documents: other samples, in an order of their own.
+    /// Packing of documents into sequences: other samples, in an order of their own.
     Pack,
     /// How samples become batches.
     Batch,
-    /// What is in a finished batch.
+    /// The content of a finished batch.
     BatchContent,
-    /// In which form batches are handed out.
+    /// The form in which batches are handed out.
     Output,
-    /// A function of the consumer, which needs Python.
+    /// A function of the consumer, run in Python.
     Function,
 }
 
-/// What a stage says of itself.
+/// The properties of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// What it is called in messages: the method of a pipeline in Python.
+    /// Its name in messages: the method of a pipeline in Python.
     pub name: &'static str,
     /// What it works on.
     pub role: Role,
 }
 
 impl Stage {
-    /// What it says of itself. A new stage has to be named here, and nowhere else.
+    /// Returns its properties. A new stage has to be added here, and nowhere else.
     pub fn about(&self) -> About {
         let (name, role) = match self {
             Stage::Shuffle { .. } => ("shuffle", Role::Order),
@@ -63,35 +63,35 @@ impl Stage {
         About { name, role }
     }
 
-    /// What it is called in messages.
+    /// Returns its name in messages.
     pub fn name(&self) -> &'static str {
         self.about().name
     }
 }
 
 impl Role {
-    /// Whether another stage of this role means other rows, or the same rows at other places. Packing is part of it: the
+    /// Whether a change to a stage of this role changes which rows there are or their places. Packing is included: the
     /// places of packed pipelines are sequences.
     pub fn is_order(self) -> bool {
         matches!(self, Role::Order | Role::Pack)
     }
 
-    /// Whether another stage of this role means other samples at the same places.
+    /// Whether a change to a stage of this role changes the samples at the same places.
     pub fn changes_samples(self) -> bool {
         matches!(self, Role::Filter | Role::Sample | Role::BatchContent | Role::Function)
     }
 
-    /// Whether it may stand after the stage that makes batches.
+    /// Whether it may come after the stage that makes batches.
     pub fn follows_batch(self) -> bool {
         matches!(self, Role::BatchContent | Role::Output | Role::Function)
     }
 
-    /// Whether the engine works on the fields of samples: it cannot do so any more once Python had them.
+    /// Whether the engine works on the fields of samples: not possible after a Python function.
     pub fn works_on_fields(self) -> bool {
         matches!(self, Role::Fields | Role::Sample | Role::BatchContent)
     }
 
-    /// Whether only Python can do it.
+    /// Whether only Python can run it.
     pub fn needs_python(self) -> bool {
         self == Role::Function
     }

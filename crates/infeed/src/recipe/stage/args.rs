@@ -1,4 +1,4 @@
-//! The types of what stages are told.
+//! Argument types of stages.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -7,20 +7,20 @@ use serde_json::{Map, Value as Json};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShuffleKind {
-    /// What suits the source: global where rows can be addressed, a buffer for streams.
+    /// Depends on the source: global if rows can be addressed, a buffer for streams.
     #[default]
     Auto,
-    /// Every row can come at every place.
+    /// A permutation of all rows.
     Global,
     /// Blocks (shards, row groups) in random order, rows shuffled inside a window of them.
     Block,
-    /// Through a buffer, as WebDataset does it.
+    /// Through a buffer, as in WebDataset.
     Buffer,
-    /// Not at all.
+    /// No shuffle.
     None,
 }
 
-/// One number per row: a list, or the name of something that is known of each row.
+/// One number per row: a list, or the name of a fact known of each row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PerRow<T> {
@@ -41,7 +41,7 @@ pub struct Use {
     pub args: Map<String, Json>,
 }
 
-/// What becomes of a field whose shape varies from sample to sample.
+/// How a field of varying shape is batched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ragged {

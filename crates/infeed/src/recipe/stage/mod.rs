@@ -1,4 +1,4 @@
-//! The steps of a pipeline.
+//! The stages of a pipeline.
 
 mod about;
 mod args;
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// One step of a pipeline. Steps on the order come first in this list, steps on samples after them.
+/// One stage of a pipeline. Stages on the order come first in this list, stages on samples after them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Stage {
-    /// Shuffles the rows anew each epoch.
+    /// Shuffles the rows, differently in each epoch.
     Shuffle {
         /// The seed of the order, and of the augmentations unless `seed` says otherwise.
         #[serde(default)]
         seed: u64,
-        /// How.
+        /// The kind of shuffle.
         #[serde(default, skip_serializing_if = "is_default")]
         kind: ShuffleKind,
         /// For `block`: how many blocks are mixed at a time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
-        /// For `block`: most rows of a block; shards are cut into such.
+        /// For `block`: maximum rows of a block; shards are split accordingly.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block: Option<u64>,
         /// For `buffer`: its size in rows.
@@ -39,13 +39,13 @@ pub enum Stage {
     },
     /// Keeps the places of a Python slice.
     Slice {
-        /// Where it starts.
+        /// The first place.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start: Option<i64>,
-        /// Where it stops.
+        /// The end, exclusive.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop: Option<i64>,
-        /// Every how many.
+        /// The stride.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<i64>,
     },
@@ -54,9 +54,9 @@ pub enum Stage {
         /// The places.
         places: Integers,
     },
-    /// Keeps the first part of the rows.
+    /// Keeps the first rows.
     Fraction {
-        /// How much of them.
+        /// The fraction that is kept.
         fraction: f64,
     },
     /// One part of a random split.
@@ -75,13 +75,13 @@ pub enum Stage {
         folds: u64,
         /// Which fold.
         fold: u64,
-        /// Whether the rows of the fold are meant, or all others.
+        /// Whether to keep the rows of the fold, or all others.
         held_out: bool,
-        /// The seed; without one the rows stay in order.
+        /// The seed; `None` keeps the rows in order.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seed: Option<u64>,
     },
-    /// Goes through the rows several times in one epoch.
+    /// Repeats the rows several times in one epoch.
     Repeat {
         /// How often.
         times: u64,
@@ -90,7 +90,7 @@ pub enum Stage {
     Weighted {
         /// One weight per row.
         weights: PerRow<Reals>,
-        /// How many are drawn; all rows when it is not said.
+        /// How many are drawn; by default as many as there are rows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<u64>,
         /// Whether a row can be drawn again.
@@ -100,7 +100,7 @@ pub enum Stage {
         #[serde(default)]
         seed: u64,
     },
-    /// Lets classes take turns.
+    /// Alternates between classes.
     Balance {
         /// The class of each row.
         by: PerRow<Integers>,
@@ -111,13 +111,13 @@ pub enum Stage {
         #[serde(default)]
         seed: u64,
     },
-    /// Brings rows of similar length together.
+    /// Groups rows of similar length.
     ByLength {
         /// The length of each row.
         by: PerRow<Integers>,
         /// Places that are sorted together.
         window: u64,
-        /// Neighbours of similar length; the batch size when it is not said.
+        /// Size of a group of similar length; by default the batch size.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<u64>,
         /// The seed.
@@ -126,7 +126,7 @@ pub enum Stage {
     },
     /// Keeps rows for which the expression is true.
     Filter {
-        /// Over what is known of a row (`row`, `key`, `shard`, `bytes`, `label`) or over decoded fields.
+        /// Over known facts of a row (`row`, `key`, `shard`, `bytes`, `label`) or over decoded fields.
         expr: String,
     },
     /// The seed of the augmentations.
@@ -134,7 +134,7 @@ pub enum Stage {
         /// The seed.
         seed: u64,
     },
-    /// Keeps only these fields; the others are not even read.
+    /// Keeps only these fields; the others are not read.
     Select {
         /// Their names.
         fields: Vec<String>,
@@ -144,18 +144,18 @@ pub enum Stage {
         /// Field to decoder.
         fields: BTreeMap<String, Use>,
     },
-    /// A function of the consumer, by name. The engine does not run it; it changes what samples are.
+    /// A function of the consumer, by name. The engine does not run it, but it changes the samples.
     Python {
-        /// What `explain()` calls it.
+        /// Its name in `explain()`.
         what: String,
     },
-    /// Makes further fields of one: copies that go their own ways from here.
+    /// Copies a field; the copies are transformed independently from here.
     Copy {
         /// The field.
         field: String,
         /// The names of the copies.
         to: Vec<String>,
-        /// Whether the field itself stays; unless one copy of it says so, it is gone afterwards.
+        /// Whether the field itself stays; it is removed unless one copy of it keeps it.
         #[serde(default, skip_serializing_if = "is_default")]
         keep: bool,
     },
@@ -170,7 +170,7 @@ pub enum Stage {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         args: Map<String, Json>,
     },
-    /// Makes sequences of one length of documents of any length.
+    /// Packs documents of any length into sequences of one length.
     Pack(PackRecipe),
     /// Makes batches.
     Batch {
@@ -183,19 +183,19 @@ pub enum Stage {
         /// Whether an incomplete last batch is dropped: `last = "drop"`.
         #[serde(default, skip_serializing_if = "is_default")]
         drop_last: bool,
-        /// What becomes of rows that do not fill a batch.
+        /// How rows that do not fill a batch are treated.
         #[serde(default, skip_serializing_if = "is_default")]
         last: Last,
-        /// What becomes of fields whose shape varies.
+        /// How fields of varying shape are batched.
         #[serde(default, skip_serializing_if = "is_default")]
         ragged: Ragged,
-        /// The value that fills up padded fields.
+        /// The padding value.
         #[serde(default, skip_serializing_if = "is_default")]
         pad_value: f64,
         /// Padded fields are at least as long as the longest sample and a multiple of this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pad_multiple: Option<usize>,
-        /// Padded fields are exactly so long.
+        /// Padded fields are exactly this long.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pad_length: Option<usize>,
     },

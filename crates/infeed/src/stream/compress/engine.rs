@@ -5,12 +5,12 @@ use infeed_core::Packing;
 use liblzma::stream::Action;
 use zstd::stream::raw::{InBuffer, Operation, OutBuffer};
 
-/// Memory that an xz file may ask for: `xz -9` needs 65 MiB.
+/// Memory that an xz file may use: `xz -9` needs 65 MiB.
 const XZ_MEMORY: u64 = 512 << 20;
-/// The largest window of a zstd file, as a power of two: 128 MiB, which is also what the command `zstd` allows.
+/// The largest window of a zstd file, as a power of two: 128 MiB, the limit of the command `zstd`.
 const ZSTD_WINDOW: u32 = 27;
 
-/// A decompressor that is fed and emptied by hand.
+/// A decompressor that is called with one buffer at a time.
 pub(super) enum Engine {
     Gzip(Box<flate2::Decompress>),
     Zstd(Box<zstd::stream::raw::Decoder<'static>>),
@@ -18,12 +18,12 @@ pub(super) enum Engine {
     Xz(Box<liblzma::stream::Stream>),
 }
 
-/// What a step has done.
+/// The result of a step.
 #[derive(Debug, Default)]
 pub(super) struct Step {
-    /// Bytes taken in, as far as the decompressor tells.
+    /// Bytes consumed, as far as the decompressor reports them.
     pub(super) taken: usize,
-    /// Bytes put out.
+    /// Bytes produced.
     pub(super) made: usize,
     /// Whether the member is complete.
     pub(super) ended: bool,
@@ -32,7 +32,7 @@ pub(super) struct Step {
 }
 
 impl Engine {
-    /// A decompressor; none for lz4, which is read another way.
+    /// Creates a decompressor; `None` for lz4, which is read in another way.
     pub(super) fn new(packing: Packing) -> Result<Option<Engine>, String> {
         Ok(Some(match packing {
             Packing::Gzip => Engine::Gzip(Box::new(gzip())),
@@ -43,7 +43,7 @@ impl Engine {
         }))
     }
 
-    /// Gets ready for the next member.
+    /// Prepares for the next member.
     pub(super) fn again(&mut self) -> Result<(), String> {
         match self {
             Engine::Gzip(inner) => **inner = gzip(),
@@ -54,7 +54,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes some of `input` and fills some of `out`.
+    /// Consumes some of `input` and fills some of `out`.
     pub(super) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Step {
         match self {
             Engine::Gzip(inner) => {
@@ -96,7 +96,7 @@ impl Engine {
                 let left = inner.run(&mut from, &mut to);
                 let mut step = Step { taken: from.pos(), made: to.pos(), ..Step::default() };
                 match left {
-                    // Nothing is left of the frame, neither in the data nor in the decompressor.
+                    // Nothing of the frame is left, neither in the input nor in the decompressor.
                     Ok(left) => step.ended = left == 0,
                     Err(error) => step.wrong = Some(error.to_string()),
                 }
@@ -107,7 +107,7 @@ impl Engine {
 }
 
 impl Step {
-    /// From totals before and after.
+    /// Computes a step from the totals before and after.
     fn between(before: (u64, u64), after: (u64, u64)) -> Step {
         Step {
             taken: after.0.saturating_sub(before.0) as usize,

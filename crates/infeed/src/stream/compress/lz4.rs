@@ -1,7 +1,7 @@
 //! LZ4 frames, through the reader of `lz4_flex`.
 //!
-//! That reader takes the end of its input between two blocks for the end of the frame. A frame that is cut off there
-//! would end quietly, so this one looks whether more was asked for than there was.
+//! That reader treats the end of its input between two blocks as the end of the frame, so a truncated frame could end
+//! without an error. This wrapper therefore checks whether more input was requested than there was.
 
 use super::{another, cut_off, damaged};
 use crate::stream::input::Input;
@@ -24,14 +24,14 @@ impl Lz4 {
         Lz4 { shard: Arc::clone(shard), decoder: FrameDecoder::new(input), between: false }
     }
 
-    /// Says what is wrong, and where.
+    /// Adds what is wrong, and where.
     fn failed(&self, error: io::Error) -> io::Error {
         let at = self.decoder.get_ref().offset();
         let own = error.get_ref().is_some_and(|inner| inner.is::<lz4_flex::frame::Error>());
         match error.kind() {
             ErrorKind::UnexpectedEof => cut_off(&self.shard, Packing::Lz4, at),
             _ if own => damaged(&self.shard, Packing::Lz4, at, &error.to_string()),
-            // What the file or the command says.
+            // The error of the file or command itself.
             _ => error,
         }
     }

@@ -1,9 +1,9 @@
-//! Compressed data, told by its first bytes.
+//! Compressed data, detected by its first bytes.
 //!
-//! Every kind may come in several members one after the other (`cat a.gz b.gz`, `bgzip`, `pbzip2`, `zstd` of several
-//! files), with zeros behind the last one as tapes leave them. The decompressors only see pieces of the data, so the
-//! loop around them is the same for all, and so is what it watches over: data that ends inside a member, or a
-//! decompressor that neither reads nor writes, is an error with the number of the compressed byte.
+//! Data of every kind may have several members one after the other (`cat a.gz b.gz`, `bgzip`, `pbzip2`, `zstd` of
+//! several files), and zeros after the last, as tapes leave them. One loop serves all decompressors. Data that ends
+//! inside a member, or a decompressor that neither reads nor writes, is an error with the offset of the compressed
+//! byte.
 
 mod engine;
 mod lz4;
@@ -17,31 +17,31 @@ use std::{
     sync::Arc,
 };
 
-/// The compression of data that starts like this, unless it is `plain`.
+/// Returns the compression of data with this start, unless it is `plain`.
 fn packing(start: &[u8], plain: impl Fn(&[u8]) -> bool) -> Option<Packing> {
     if plain(start) { None } else { Packing::of_head(start) }
 }
 
-/// The compression of data that starts like this; nothing for a tar as it is.
+/// Returns the compression of data with this start; `None` for an uncompressed tar.
 #[cfg(test)]
 pub(super) fn packing_of(start: &[u8]) -> Option<Packing> {
     packing(start, is_tar)
 }
 
-/// A member may be called `BZh1`, but then the block around it has a tar's checksum.
+/// Whether the data starts with a tar header. A member may be named `BZh1`, but its block then has a tar's checksum.
 fn is_tar(start: &[u8]) -> bool {
     start.get(..header::BLOCK as usize).is_some_and(header::checksum_holds)
 }
 
-/// Bytes of a part, and how they were compressed.
+/// The bytes of a part, and how they were compressed.
 type Reading = (Box<dyn Read + Send>, Option<Packing>);
 
-/// The tar behind `input`, decompressed if it is compressed, and how it was.
+/// Returns the tar in `input`, decompressed if needed, and its compression.
 pub(super) fn unpack(shard: &Arc<str>, input: Input) -> Result<Reading> {
     unpack_unless(shard, input, is_tar)
 }
 
-/// The data behind `input`, decompressed if it is compressed and its start is not `plain`.
+/// Returns the data in `input`, decompressed if it is compressed and its start is not `plain`.
 pub(super) fn unpack_unless(
     shard: &Arc<str>,
     mut input: Input,
@@ -50,7 +50,7 @@ pub(super) fn unpack_unless(
     let start = input.peek(header::BLOCK as usize).map_err(|e| lift(shard, e))?;
     let Some(packing) = packing(start, plain) else {
         return match Packing::of_name(shard) {
-            // An empty tar has no rows; an empty compressed file was never written to its end.
+            // An empty tar has no rows; an empty compressed file is incomplete.
             Some(packing) if start.is_empty() => {
                 Err(fault(shard, 0, format!("there is no {} data: the file is empty", packing.name())))
             }
@@ -66,7 +66,7 @@ pub(super) fn unpack_unless(
     Ok((reader, Some(packing)))
 }
 
-/// An error on its way through a reader becomes one of ours again.
+/// Converts an error that passed through a reader back into an [`Error`].
 pub(super) fn lift(shard: &str, error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         Some(ours) => ours.clone(),
@@ -78,19 +78,19 @@ fn fault(shard: &str, offset: u64, what: String) -> Error {
     Error::Format { shard: shard.to_owned(), offset, what }
 }
 
-/// Data that ends too early.
+/// The error for truncated data.
 fn cut_off(shard: &str, packing: Packing, offset: u64) -> io::Error {
     let what = format!("the {} data is cut off here", packing.name());
     io::Error::other(fault(shard, offset, what))
 }
 
-/// Data that makes no sense.
+/// The error for damaged data.
 fn damaged(shard: &str, packing: Packing, offset: u64, what: &str) -> io::Error {
     let what = format!("the {} data cannot be read beyond here: {what}", packing.name());
     io::Error::other(fault(shard, offset, what))
 }
 
-/// Steps over the zeros behind a member; says whether another one follows.
+/// Skips the zeros after a member. Returns whether another member follows.
 fn another(input: &mut Input) -> io::Result<bool> {
     loop {
         let bytes = input.fill()?;
@@ -108,7 +108,7 @@ fn another(input: &mut Input) -> io::Result<bool> {
     }
 }
 
-/// How often a decompressor may do nothing at all before it is taken to be stuck.
+/// How often in a row a decompressor may do nothing before it counts as stuck.
 const IDLE: u32 = 8;
 
 /// Decompressed data.
@@ -117,7 +117,7 @@ struct Unpacked {
     packing: Packing,
     engine: Engine,
     input: Input,
-    /// Whether a member has ended and the next one has not begun.
+    /// Whether a member has ended and the next one has not started.
     between: bool,
 }
 

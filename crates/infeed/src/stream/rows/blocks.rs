@@ -1,4 +1,4 @@
-//! A part cut into blocks of whole rows.
+//! Cuts a part into blocks of whole rows.
 
 use crate::{
     layout::rows::{Row, RowCodec, RowLayout, RowSchema, START, said},
@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Bytes of a block: large enough that handing it over costs nothing, small enough to stay in a core's cache.
+/// Bytes per block: large enough that handing it over is negligible, small enough to stay in a core's cache.
 const BLOCK: usize = 1 << 20;
 
 /// What all blocks of a part have in common.
@@ -29,7 +29,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// What makes records of its rows.
+    /// Returns the codec that parses its rows.
     pub(super) fn codec(&self, schema: &dyn RowSchema) -> Result<&dyn RowCodec> {
         match self.codec.get_or_init(|| schema.codec(&self.titles)) {
             Ok(codec) => Ok(&**codec),
@@ -38,13 +38,13 @@ impl Origin {
     }
 }
 
-/// Some rows of a part, one after the other.
+/// Consecutive rows of a part.
 #[derive(Debug)]
 pub(in crate::stream) struct RowBlock {
     pub(super) origin: Arc<Origin>,
     bytes: Bytes,
     ends: Vec<End>,
-    /// The number of the first row, its line, and where it begins.
+    /// The number of the first row, its line and its offset.
     first: u64,
     line: Option<u64>,
     start: usize,
@@ -55,7 +55,7 @@ impl RowBlock {
         self.ends.len()
     }
 
-    /// The number of a row in its part.
+    /// Returns the number of a row in its part.
     pub(super) fn number(&self, at: usize) -> u64 {
         self.first + at as u64
     }
@@ -64,12 +64,12 @@ impl RowBlock {
         self.bytes.len() as u64
     }
 
-    /// The titles of columns at the front of its part.
+    /// Returns the column titles at the start of its part.
     pub(super) fn titles(&self) -> Bytes {
         self.origin.titles.clone()
     }
 
-    /// The rows from this one on.
+    /// Returns the rows from this one on.
     pub(super) fn rows(&self, from: usize) -> Vec<Row> {
         let (mut start, mut line) = (self.start, self.line);
         let mut out = Vec::with_capacity(self.ends.len() - from.min(self.ends.len()));
@@ -91,12 +91,12 @@ pub(in crate::stream) struct Blocks {
     split: Option<Box<dyn Split>>,
     pool: Arc<Pool>,
     origin: Arc<Origin>,
-    /// What is left of the last block.
+    /// Bytes left over from the last block.
     held: Vec<u8>,
     titles: bool,
     rows: u64,
     line: Option<u64>,
-    /// Bytes before `held`, decompressed.
+    /// Decompressed bytes before `held`.
     passed: u64,
     over: bool,
 }
@@ -164,11 +164,11 @@ impl Blocks {
         Error::Format { shard: self.origin.name.to_string(), offset: self.passed, what }
     }
 
-    /// The next block; none at the end.
+    /// Returns the next block; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<RowBlock>> {
         let mut room = BLOCK;
         while !self.over {
-            // Rows that are longer than a block: the next try reads twice as much.
+            // A row is longer than the block: the next attempt reads twice as much.
             room = room.max(self.held.len() * 2);
             let mut buffer = self.pool.take(room);
             let kept = self.held.len();
@@ -204,7 +204,7 @@ impl Blocks {
                 let end = ends.remove(0);
                 (self.titles, start) = (false, end.at);
                 self.line = self.line.map(|line| line + u64::from(end.lines));
-                // Its own memory: the titles outlive the block.
+                // A copy: the titles outlive the block.
                 let titles = Bytes::copy_from_slice(&bytes[..end.at]);
                 self.origin =
                     Arc::new(Origin { name: Arc::clone(&self.origin.name), titles, codec: OnceLock::new() });

@@ -1,4 +1,4 @@
-//! A stream of rows in motion.
+//! A running stream of rows.
 
 use super::{
     blocks::{BlockCut, RowBlock},
@@ -19,32 +19,32 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Threads that take blocks apart, at most: the consumer helps, and few readers are so quick that more could be used.
+/// Maximum threads that parse blocks: the consumer helps, and few inputs are fast enough to use more.
 const HELPERS: usize = 4;
 
-/// A `RowStream` in motion. Dropping it ends its threads and waits for them.
+/// A running `RowStream`. Dropping it ends its threads and joins them.
 #[derive(Debug)]
 pub(super) struct RowFlow {
     queue: Arc<Queue>,
     schema: Arc<dyn RowSchema>,
     stops: Vec<Stop>,
     threads: Vec<JoinHandle<()>>,
-    /// Fields that were asked for.
+    /// The requested fields.
     fields: Option<Arc<[Arc<str>]>>,
-    /// Whether they have changed on the way.
+    /// Whether they have changed during the flow.
     mixed: bool,
     current: Option<Current>,
-    /// Why it could not go on.
+    /// The error that ended it.
     failed: Option<Error>,
 }
 
-/// The block whose rows are given out.
+/// The block whose rows are being returned.
 #[derive(Debug)]
 struct Current {
     block: Arc<RowBlock>,
     /// The next row.
     at: usize,
-    /// Records of the rows from `at` on, the next one last; nothing while they are not made.
+    /// Records of the rows from `at` on, in reverse order; `None` until they are made.
     records: Option<Records>,
 }
 
@@ -76,7 +76,8 @@ impl RowFlow {
             let (ours, schema) = (Arc::clone(&queue), Arc::clone(&schema));
             flow.spawn("infeed-rows", move || {
                 while let Some((number, block, fields)) = ours.job() {
-                    // A block that is never done would be waited for: what panics is an error of its rows.
+                    // A panic becomes an error of the block's rows: the consumer would wait for ever for a block that
+                    // is never done.
                     let made = catch_unwind(AssertUnwindSafe(|| records(&block, 0, &*schema, &fields)));
                     let failed = |panic: Box<dyn std::any::Any + Send>| {
                         let error = panicked(&*panic);
@@ -90,11 +91,11 @@ impl RowFlow {
         Ok(flow)
     }
 
-    /// Starts a thread. `work` says whether its end is that of the stream.
+    /// Starts a thread. `work` returns whether its end is the end of the stream.
     fn spawn(&mut self, name: &str, work: impl FnOnce() -> Result<bool> + Send + 'static) -> Result<()> {
         let queue = Arc::clone(&self.queue);
         let run = move || {
-            // Nothing of `work` is looked at again after a panic: it is dropped with this thread.
+            // Nothing of `work` is used after a panic: it is dropped with this thread.
             match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(Ok(false)) => {}
                 Ok(end) => queue.end(end.map(drop)),
@@ -106,7 +107,7 @@ impl RowFlow {
         Ok(())
     }
 
-    /// Makes a block current.
+    /// Makes the next block current.
     fn advance(&mut self, skip: Option<u64>) -> Result<bool> {
         self.current = match self.queue.next(skip)? {
             Next::End => return Ok(false),
@@ -123,8 +124,8 @@ impl RowFlow {
         if self.fields.as_deref() != Some(fields) {
             let fields: Arc<[Arc<str>]> = fields.into();
             self.queue.want(&fields);
-            // Records that were made for other fields are made again. Blocks in the queue may still have them, so a flow
-            // whose fields change takes all blocks apart itself.
+            // Records made for other fields are made again. Queued blocks may still have those, so a flow whose
+            // fields change parses all blocks itself.
             if let Some(current) = &mut self.current {
                 current.records = None;
             }
@@ -187,7 +188,7 @@ impl RowFlow {
         Ok(rows - left)
     }
 
-    /// An error is repeated for ever.
+    /// Stores an error, so that it is repeated on every call.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -196,7 +197,7 @@ impl RowFlow {
     }
 }
 
-/// Takes the rows of a block apart.
+/// Parses the rows of a block.
 fn records(block: &RowBlock, from: usize, schema: &dyn RowSchema, fields: &[Arc<str>]) -> Records {
     let rows = block.rows(from);
     let mut out = Vec::with_capacity(rows.len());
@@ -222,7 +223,7 @@ impl Drop for RowFlow {
         self.stops.iter().for_each(Stop::set);
         self.queue.close();
         for thread in self.threads.drain(..) {
-            // Its panics were caught; there is nobody to tell of another one.
+            // Its panics were caught; another one could not be reported.
             let _ = thread.join();
         }
     }

@@ -1,12 +1,12 @@
 //! Rows of JSON lines, CSV, text and TFRecord, read from front to back.
 //!
 //! ```text
-//! one thread                          some threads            whoever calls next()
+//! one thread                          some threads            the caller of next()
 //! bytes -> [compress] -> blocks  ->   fields of a block  ->   rows, in order
 //! ```
 //!
-//! Decompression cannot be shared among threads, so its thread does nothing else but look for the ends of rows. Taking rows
-//! apart can, a block of about 1 MiB at a time.
+//! Decompression runs on one thread, which besides only finds the ends of rows. Parsing rows is shared among threads, a
+//! block of about 1 MiB at a time.
 
 mod blocks;
 mod flow;
@@ -38,7 +38,7 @@ pub struct RowStream {
 }
 
 impl RowStream {
-    /// Opens parts and looks at the first rows of the first that has any, to learn the fields.
+    /// Opens parts and reads the first rows of the first part that has any, to learn the fields.
     pub(crate) fn open(
         store: Arc<dyn Store>,
         layout: Arc<dyn RowLayout>,

@@ -1,4 +1,4 @@
-//! Blocks on their way from the thread that reads them, by way of those that take them apart, to whoever wants the rows.
+//! The queue of blocks from the reading thread via the parsing threads to the consumer.
 
 use super::blocks::RowBlock;
 use infeed_core::{Hold, Record, Result, WaitHeld};
@@ -7,21 +7,21 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard},
 };
 
-/// Bytes of blocks that wait at most; a single larger one is let through.
+/// Maximum bytes of queued blocks; a single larger one is let through.
 const BYTES: u64 = 16 << 20;
 
-/// Bytes that wait before the consumer takes blocks apart, too. Decompressing is one thread's work and nothing goes faster
-/// than it: as long as it keeps its helpers busy, another thread would only take its processor.
+/// Queued bytes from which on the consumer parses blocks, too. Decompression is a single thread and the bottleneck:
+/// while the helpers keep up with it, another parsing thread would only take its CPU.
 const BEHIND: u64 = 4 << 20;
 
-/// The records of a block, or what is wrong with each.
+/// The records of a block, each with its own error if it is bad.
 pub(super) type Records = Vec<Result<Record>>;
 
-/// How far a block has come.
+/// The state of a block.
 #[derive(Debug)]
 enum Slot {
     Waiting(Arc<RowBlock>),
-    /// Somebody is at it.
+    /// A thread is parsing it.
     Taken(Arc<RowBlock>),
     Done(Arc<RowBlock>, Records),
 }
@@ -33,9 +33,9 @@ struct State {
     first: u64,
     bytes: u64,
     fields: Option<Arc<[Arc<str>]>>,
-    /// How the reading ended, when it has.
+    /// The result, once reading has ended.
     end: Option<Result<()>>,
-    /// Nobody wants more.
+    /// Whether the consumer is gone.
     dropped: bool,
 }
 
@@ -43,10 +43,10 @@ struct State {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Something has changed that the consumer or those who take blocks apart wait for.
+    /// Signalled for the consumer (`more`) and for the parsing threads (`work`).
     more: Condvar,
     work: Condvar,
-    /// A block has gone, or the consumer.
+    /// Signalled when a block is taken or the consumer is gone.
     room: Condvar,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Queue {
 pub(super) enum Next {
     /// A block with its records.
     Done(Arc<RowBlock>, Records),
-    /// A block that is still to be taken apart, by whoever asked.
+    /// A block that the caller must parse.
     Raw(Arc<RowBlock>),
     /// The end.
     End,
 }
 
-/// A block to take apart, its number and the fields that are wanted.
+/// A block to parse, its number and the fields that are wanted.
 pub(super) type Job = (u64, Arc<RowBlock>, Arc<[Arc<str>]>);
 
 impl Queue {
@@ -68,7 +68,7 @@ impl Queue {
         self.state.hold()
     }
 
-    /// Adds a block when there is room; says whether anybody still wants one.
+    /// Adds a block once there is room. Returns whether more are wanted.
     pub(super) fn put(&self, block: RowBlock) -> bool {
         let size = block.size();
         let mut state = self.lock();
@@ -85,7 +85,7 @@ impl Queue {
         true
     }
 
-    /// Says how the reading, or the taking apart, ended.
+    /// Records how reading or parsing ended.
     pub(super) fn end(&self, end: Result<()>) {
         let mut state = self.lock();
         if state.end.is_none() || end.is_err() {
@@ -95,7 +95,7 @@ impl Queue {
         self.work.notify_all();
     }
 
-    /// Nobody wants more.
+    /// Ends the queue: the consumer wants no more.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.dropped = true;
@@ -104,13 +104,13 @@ impl Queue {
         self.work.notify_all();
     }
 
-    /// Says which fields are wanted.
+    /// Sets the wanted fields.
     pub(super) fn want(&self, fields: &Arc<[Arc<str>]>) {
         self.lock().fields = Some(Arc::clone(fields));
         self.work.notify_all();
     }
 
-    /// The next block that nobody is at; none when there will be no more. The last block is left to the consumer.
+    /// Returns the next unparsed block; `None` if there will be no more. The last block is left to the consumer.
     pub(super) fn job(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
@@ -132,11 +132,11 @@ impl Queue {
         }
     }
 
-    /// Gives back what was made of a block.
+    /// Stores the records of a block.
     pub(super) fn done(&self, number: u64, records: Records) {
         let mut state = self.lock();
         let at = number.checked_sub(state.first).and_then(|at| usize::try_from(at).ok());
-        // A block that was stepped over meanwhile is gone.
+        // A block that was skipped meanwhile is gone.
         if let Some(slot) = at.and_then(|at| state.slots.get_mut(at))
             && let Slot::Taken(block) = slot
         {
@@ -146,12 +146,13 @@ impl Queue {
         self.more.notify_one();
     }
 
-    /// Whether the first block, which nobody is at, is better left to those who take blocks apart. They are sure to come.
+    /// Whether the first block, if unparsed, is better left to the parsing threads. They are certain to take it.
     fn leave(state: &State) -> bool {
         state.bytes < BEHIND && state.fields.is_some() && state.end.is_none()
     }
 
-    /// The next block. With `skip`, one of at most so many rows is given as it is, whoever is at it.
+    /// Returns the next block. With `skip`, a block of at most that many rows is returned as it is, even while it is
+    /// parsed.
     pub(super) fn next(&self, skip: Option<u64>) -> Result<Next> {
         let mut state = self.lock();
         loop {

@@ -1,28 +1,28 @@
-//! Field names: each is made once, and at most once for each row.
+//! Field names: each is allocated once, and occurs at most once per row.
 
 use std::{collections::HashMap, sync::Arc};
 
-/// More spellings than this are forgotten and looked up again.
+/// The spelling cache is cleared at this size.
 const SPELLINGS: usize = 1 << 17;
 
-/// The fields that a part has shown so far.
+/// The fields of a part so far.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// Numbers of the extensions as they are spelled in the tar, so that lower-casing is done once for each.
+    /// Field numbers by extension as spelled in the tar, so that each spelling is lower-cased once.
     spelled: HashMap<Vec<u8>, u16>,
     numbers: HashMap<Arc<str>, u16>,
-    /// Name, and the newest row that has the field: finds a repeated one without looking through the row.
+    /// Name, and the latest row with the field: detects a repeated field without scanning the row.
     known: Vec<(Arc<str>, u64)>,
     row: u64,
 }
 
 impl Fields {
-    /// Begins a row.
+    /// Starts a row.
     pub(super) fn start_row(&mut self) {
         self.row += 1;
     }
 
-    /// The name of a field of the row at hand, or why it cannot have it.
+    /// Returns the name of a field of the current row, or why the row cannot have it.
     pub(super) fn add(&mut self, key: &[u8], extension: &[u8]) -> Result<Arc<str>, String> {
         let number = match self.spelled.get(extension) {
             Some(number) => *number,

@@ -1,9 +1,8 @@
 //! A tar read from front to back, by the rules of the format `tar`.
 //!
-//! Headers, PAX records and names are understood by the code of that format. What differs is the way through the
-//! archive: there the data is stepped over and only its place is kept, here it has to be taken along. A row is given
-//! out when the header after it has been seen, so that whether it is complete is never a guess; the data behind that
-//! header is read with the next row.
+//! Headers, PAX records and names are parsed by the code of that format. The format skips the data and keeps its
+//! offset; a stream has to read it. A row is returned once the header after it has been read, so that it is known to
+//! be complete; the data after that header is read with the next row.
 
 mod fields;
 mod stream;
@@ -26,9 +25,9 @@ use infeed_core::{Bytes, Error, Packing, Result};
 use std::{io::Read, sync::Arc};
 use tape::Tape;
 
-/// A name or PAX block larger than this is no name: the header before it is not what it seems.
+/// Maximum size of a name or PAX block. A larger one means that its header is damaged.
 const LONGEST: u64 = 1 << 20;
-/// The largest field that is held in memory, and the largest row.
+/// The largest field that is kept in memory, and the largest row.
 const LARGEST: u64 = 2 << 30;
 const LARGEST_ROW: u64 = 4 << 30;
 
@@ -44,16 +43,16 @@ pub(super) struct TarRow {
 /// The rows of a tar.
 pub(super) struct TarRows<R> {
     tape: Tape<R>,
-    /// How the tar was compressed: its offsets are then none of the file.
+    /// How the tar was compressed: its offsets are then not those of the file.
     packing: Option<Packing>,
-    /// The name of the member at hand.
+    /// The name of the current member.
     name: Vec<u8>,
-    /// What the members before it said about the next one, and about all.
+    /// Overrides from preceding members, for the next member and for all.
     next: Overrides,
     global: Overrides,
-    /// Whether the last header spoke of a member that is yet to come.
+    /// Whether the last header announced a member that is yet to come.
     announced: bool,
-    /// Blocks of zeros directly before this place.
+    /// Number of zero blocks directly before this offset.
     zeros: u64,
     fields: Fields,
     /// The first member of the next row, whose data has not been read.
@@ -61,17 +60,17 @@ pub(super) struct TarRows<R> {
     over: bool,
 }
 
-/// A member that belongs to a row. Its name is at hand.
+/// A member that belongs to a row. Its name is in `name`.
 #[derive(Debug, Clone, Copy)]
 struct Member {
-    /// Where its header lies.
+    /// The offset of its header.
     at: u64,
-    /// Bytes of the name that are the key.
+    /// Length of the key at the start of the name.
     key: usize,
     size: u64,
 }
 
-/// What a look at the next header gives.
+/// The result of reading the next header.
 enum Look {
     Member(Member),
     /// Nothing that belongs to a row.
@@ -80,7 +79,7 @@ enum Look {
     Close,
 }
 
-/// What stops a look.
+/// Why reading a header stopped.
 enum Halt {
     Fault(String),
     Error(Error),
@@ -114,7 +113,7 @@ impl<R: Read> TarRows<R> {
         }
     }
 
-    /// The next row, or nothing after the last one. After an error there is nothing to be had any more.
+    /// Returns the next row, or `None` after the last. After an error the reader must not be used again.
     pub(super) fn next(&mut self, keep: Keep) -> Result<Option<TarRow>> {
         let mut member = match self.pending.take() {
             Some(member) => member,
@@ -152,7 +151,7 @@ impl<R: Read> TarRows<R> {
         }
     }
 
-    /// Looks at the next header; nothing at the end of the data.
+    /// Reads the next header; `None` at the end of the data.
     fn find(&mut self) -> Result<Option<Look>> {
         if self.over {
             return Ok(None);
@@ -166,8 +165,9 @@ impl<R: Read> TarRows<R> {
             }
             Ok(None) => {}
             Err(Halt::Error(error)) => return Err(error),
-            // After the two blocks that end an archive anything may follow; only a further archive is of interest.
-            // The rest is read all the same: a command wants to end well, and compressed data has a checksum.
+            // After the two blocks that end an archive anything may follow; only another archive is of interest. The
+            // rest is read all the same, so that a command can exit normally and the checksum of compressed data is
+            // verified.
             Err(Halt::Fault(_)) if self.zeros >= 2 => {
                 self.tape.pass(u64::MAX)?;
             }
@@ -230,10 +230,10 @@ impl<R: Read> TarRows<R> {
         Ok(Some(Look::Nothing))
     }
 
-    /// Takes in a member that only speaks about others.
+    /// Reads a member that describes other members.
     fn about_next(&mut self, kind: MemberKind, size: u64) -> Result<(), Halt> {
         if size > LONGEST {
-            return Err(format!("a name of {size} bytes is not believable").into());
+            return Err(format!("a name of {size} bytes is too long").into());
         }
         let mut bytes = vec![0; size as usize];
         let got = self.tape.fill(&mut bytes)?;
@@ -250,14 +250,14 @@ impl<R: Read> TarRows<R> {
         Ok(())
     }
 
-    /// Leaves out the data of a member.
+    /// Skips the data of a member.
     fn step_over(&mut self, size: u64) -> Result<(), Halt> {
         let padded = size.checked_next_multiple_of(BLOCK).ok_or_else(|| self.cut_off(size, 0))?;
         let got = self.tape.pass(padded)?;
         if got < padded { Err(self.cut_off(size, got).into()) } else { Ok(()) }
     }
 
-    /// The data of the member at hand; empty when only names are wanted.
+    /// Reads the data of the current member; empty if only names are wanted.
     fn data(&mut self, size: u64, keep: Keep, row: u64) -> Result<Bytes, Halt> {
         if size > LARGEST || row > LARGEST_ROW {
             let name = self.name.escape_ascii();
@@ -273,7 +273,7 @@ impl<R: Read> TarRows<R> {
         Ok(bytes)
     }
 
-    /// Steps over what fills up the last block of a member, all of whose data should have been read.
+    /// Skips the padding after a member. Fails if not all of its data was there.
     fn padding(&mut self, size: u64, got: usize) -> Result<(), Halt> {
         let padding = size.next_multiple_of(BLOCK) - size;
         let whole = got as u64 == size && self.tape.pass(padding)? == padding;

@@ -14,10 +14,10 @@ use crate::{
 use infeed_core::{Error, FieldSpec, Flow, Record, Result, Spec, Store, Stream, StreamRow, Value};
 use std::{collections::BTreeSet, io::Read, sync::Arc};
 
-/// How much is looked at to learn which fields there are.
+/// Rows that are read to learn the fields.
 const LOOK_AT_ROWS: usize = 64;
 const LOOK_AT_BYTES: u64 = 64 << 20;
-/// Bytes of unused buffers that a stream keeps: those of the rows that wait, and of a batch in the making.
+/// Bytes of unused buffers that a stream keeps: for the queued rows and a batch in progress.
 const KEPT: usize = 64 << 20;
 
 /// Cuts a part into the rows of its tar.
@@ -40,9 +40,9 @@ impl Cut for TarCut {
     }
 }
 
-/// WebDataset tars that have no index: compressed files, commands, standard input.
+/// WebDataset tars without an index: compressed files, commands, standard input.
 ///
-/// A flow reads ahead on a thread of its own: at most 32 MiB or 4,096 rows wait.
+/// A flow prefetches on a thread of its own: at most 32 MiB or 4,096 rows are queued.
 #[derive(Debug)]
 pub struct TarStream {
     parts: Arc<Parts<TarCut>>,
@@ -50,12 +50,12 @@ pub struct TarStream {
 }
 
 impl TarStream {
-    /// Opens parts and looks at the first rows of the first that has any, to learn the fields.
+    /// Opens parts and reads the first rows of the first part that has any, to learn the fields.
     pub fn open(paths: Vec<Opening>) -> Result<TarStream> {
         Self::open_in(Stores::shared(), paths)
     }
 
-    /// The same with files of this store.
+    /// Like [`TarStream::open`], with files of this store.
     pub fn open_in(store: Arc<dyn Store>, paths: Vec<Opening>) -> Result<TarStream> {
         let parts = Parts::new(TarCut { pool: Pool::new(KEPT) }, store, paths)?;
         let mut names = BTreeSet::new();
@@ -94,7 +94,7 @@ impl Stream for TarStream {
     }
 }
 
-/// A [`TarStream`] in motion.
+/// A running [`TarStream`].
 #[derive(Debug)]
 struct TarFlow {
     state: State,
@@ -102,10 +102,10 @@ struct TarFlow {
 
 #[derive(Debug)]
 enum State {
-    /// Nothing was asked for yet. Rows that are skipped now need not be taken along: this is how a run resumes.
+    /// Not started. Rows that are skipped now are not kept: this is how a run resumes.
     Waiting(Box<Sequence<TarCut>>),
     Running(Ahead),
-    /// Why it could not go on.
+    /// The error that ended it.
     Failed(Error),
 }
 

@@ -1,4 +1,4 @@
-//! The bytes of a tar, in order.
+//! Sequential reader of a tar's bytes.
 
 use crate::{store::Pool, stream::compress::lift};
 use infeed_core::{Bytes, Result};
@@ -7,14 +7,14 @@ use std::{
     sync::Arc,
 };
 
-/// Up to this size memory is taken at once; beyond, only as the data comes, because a header can claim anything.
+/// Up to this size memory is allocated at once; beyond, it grows with the data, because a header can claim anything.
 const TRUSTED: usize = 64 << 20;
-/// Below this a buffer of its own is quicker than one of the pool.
+/// Below this size, allocating a buffer is faster than taking one from the pool.
 const SMALL: usize = 4 << 10;
-/// Enough for headers and small members; the data of large ones goes past the buffer.
+/// Enough for headers and small members; the data of large ones bypasses the buffer.
 const BUFFER: usize = 64 << 10;
 
-/// A reader that knows where it is and whom to blame.
+/// A reader that knows its offset and the name of its shard.
 pub(super) struct Tape<R> {
     pub(super) shard: Arc<str>,
     read: BufReader<R>,
@@ -28,12 +28,12 @@ impl<R: Read> Tape<R> {
         Tape { shard: Arc::clone(shard), read, pool: Arc::clone(pool), at: 0 }
     }
 
-    /// Where the next byte lies.
+    /// Returns the offset of the next byte.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The next bytes, in memory of their own, and how many of them were there.
+    /// Reads the next bytes into a buffer of their own. Returns how many there were, too.
     pub(super) fn take(&mut self, size: usize) -> Result<(usize, Bytes)> {
         if size > TRUSTED {
             return self.grow(size);
@@ -46,7 +46,7 @@ impl<R: Read> Tape<R> {
         Ok((self.fill(&mut buffer)?, buffer.freeze()))
     }
 
-    /// Reads into memory that grows with what is really there.
+    /// Reads into a buffer that grows with the data.
     fn grow(&mut self, size: usize) -> Result<(usize, Bytes)> {
         let (mut bytes, mut filled) = (Vec::new(), 0);
         while filled < size {
@@ -60,7 +60,7 @@ impl<R: Read> Tape<R> {
         Ok((filled, bytes.into()))
     }
 
-    /// Fills `out`, or as much of it as there is data.
+    /// Fills `out`, or as much of it as there is data for.
     pub(super) fn fill(&mut self, out: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < out.len() {
@@ -75,7 +75,7 @@ impl<R: Read> Tape<R> {
         Ok(filled)
     }
 
-    /// Steps over bytes; gives how many there were.
+    /// Skips bytes. Returns how many there were.
     pub(super) fn pass(&mut self, bytes: u64) -> Result<u64> {
         let mut passed = 0;
         while passed < bytes {

@@ -35,7 +35,7 @@ fn members_behind_one_another_are_one_stream() {
             end.unwrap();
             assert!(rows == wanted, "{packing:?}");
         }
-        // Something else behind the last member is no padding.
+        // Other data after the last member is not padding.
         let rest = [packed.as_slice(), b"something else, and not a short one either"].concat();
         assert!(rows_of(&named(packing), &rest).1.is_err(), "{packing:?}");
     }
@@ -43,7 +43,7 @@ fn members_behind_one_another_are_one_stream() {
 
 #[test]
 fn a_cut_is_never_a_quiet_end() {
-    // The second tar is all one value, and so has blocks of a few bytes.
+    // The second tar is one repeated value, so its blocks are a few bytes.
     let even = tar_of([("a.x", &[7; 300_000][..]), ("b.x", &[7; 200_000])]);
     for tar in [numbered(0..6, 500), even] {
         let wanted = rows_of("x.tar", &tar).0;
@@ -82,7 +82,7 @@ fn changed_bytes_are_found() {
             spoilt[at] ^= 0x41;
             let (rows, end) = rows_of(&named(packing), &spoilt);
             match end {
-                // Times and names in headers may be anything.
+                // Times and names in headers are not checked.
                 Ok(()) => assert!(rows == wanted, "{packing:?} changed at {at}"),
                 Err(Error::Format { .. }) => found += 1,
                 Err(other) => panic!("{other}"),
@@ -123,7 +123,7 @@ fn what_needs_too_much_memory_is_refused() {
     assert!(error.contains("memory"), "{error}");
 }
 
-/// Zeros without end, from next to nothing: only a buffer of them is ever held.
+/// Endless zeros from a tiny file: only one buffer of them is ever held.
 #[test]
 fn bombs_flow_through() {
     let zeros = vec![0; 64 << 20];

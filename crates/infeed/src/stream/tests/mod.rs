@@ -1,4 +1,4 @@
-//! Streams against the indexed format, and against everything that can go wrong on the way.
+//! Streams compared with the indexed format, and with all kinds of faults.
 
 mod compress;
 mod open;
@@ -115,7 +115,7 @@ fn names(fields: &[&str]) -> Vec<Arc<str>> {
     fields.iter().map(|f| (*f).into()).collect()
 }
 
-/// The keys of all rows that are left, and how the flow ended.
+/// The keys of all remaining rows, and how the flow ended.
 fn keys(flow: &mut dyn Flow) -> (Vec<String>, Result<()>) {
     let mut keys = Vec::new();
     loop {

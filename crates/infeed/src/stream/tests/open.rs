@@ -117,7 +117,7 @@ fn a_fault_in_a_later_part_is_repeated() {
     assert_eq!(flow.next(&[]).unwrap_err().to_string(), error);
 }
 
-/// Standard input behaves in the same way, but a test has only one.
+/// Standard input behaves in the same way, but a test process has only one.
 #[test]
 fn a_named_pipe_is_read_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ fn a_named_pipe_is_read_once() {
     let stream = TarStream::open(vec![Opening::File(path.to_str().unwrap().to_owned())]).unwrap();
     assert_eq!(stream.spec().fields.len(), 2);
     assert!(stream.start(&[0, 7]).is_err());
-    // What was looked at is not lost.
+    // Rows that were peeked at are not lost.
     let mut flow = stream.start(&[0]).unwrap();
     let first = flow.next(&names(&["cls"])).unwrap().unwrap();
     assert_eq!(text(&first.record.unwrap().fields[0]), "0");
@@ -147,7 +147,7 @@ fn a_silent_named_pipe_can_be_dropped() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    // Open for reading and writing: it has a writer that never says anything more, and never goes.
+    // Open for reading and writing: the pipe has a writer that stays silent and never closes.
     let mut writer = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     let tar = numbered(0..70, 10);
     let filler = std::thread::spawn(move || {

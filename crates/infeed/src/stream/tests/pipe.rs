@@ -7,7 +7,7 @@ fn path(opening: &Opening) -> &str {
     }
 }
 
-/// Whether a process is there and runs. One that is dead but not waited for by its parent does not run.
+/// Whether a process exists and runs. A zombie does not run.
 fn running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
@@ -89,7 +89,7 @@ fn a_flow_that_is_dropped_leaves_no_process() {
     let dir = tempfile::tempdir().unwrap();
     let tar = file(dir.path(), "x.tar", &numbered(0..100, 1000));
     let pids = dir.path().join("pids");
-    // The shell waits for a process of its own that holds the pipe open, so no end will ever come.
+    // The shell waits for a child that holds the pipe open, so the end never comes.
     let command = format!(
         "sleep 1000 & echo $$ > {pids}.new; echo $! >> {pids}.new; mv {pids}.new {pids}; cat {tar}; wait",
         pids = pids.display(),
@@ -100,7 +100,7 @@ fn a_flow_that_is_dropped_leaves_no_process() {
         let pids = std::fs::read_to_string(&pids).unwrap();
         let pids: Vec<&str> = pids.lines().collect();
         assert_eq!(pids.len(), 2);
-        // The shell is our child: it must be gone altogether. Whoever inherits the other one waits for it.
+        // The shell is our child and must be reaped. The other one is reaped by whatever process inherits it.
         !Path::new(&format!("/proc/{}", pids[0])).exists() && !running(pids[1])
     };
     wait_for("after looking", gone);
@@ -113,6 +113,6 @@ fn a_flow_that_is_dropped_leaves_no_process() {
         drop(flow);
         wait_for("after dropping", gone);
     }
-    // One that was never asked for anything has started nothing.
+    // A flow from which nothing was read has started nothing.
     drop(stream.start(&[0]).unwrap());
 }

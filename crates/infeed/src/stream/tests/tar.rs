@@ -6,7 +6,7 @@ use crate::{
 use infeed_core::{Bytes, Index, Store, StoreExt};
 use proptest::prelude::*;
 
-/// What the indexed format makes of the same bytes.
+/// What the indexed format returns for the same bytes.
 fn indexed(bytes: &[u8]) -> Result<Vec<Plain>> {
     let store: MemoryStore = [("x.tar", Bytes::copy_from_slice(bytes))].into_iter().collect();
     let shard = store.stat_one("x.tar")?;
@@ -24,7 +24,7 @@ fn indexed(bytes: &[u8]) -> Result<Vec<Plain>> {
     Ok(rows.iter().zip(records).map(|(row, record)| (index.key(*row), full(record))).collect())
 }
 
-/// Both ways agree: on the rows, or that there is a fault, and where.
+/// Asserts that both agree: on the rows, or on the fault and its offset.
 fn agree(bytes: &[u8]) -> Result<(), TestCaseError> {
     let (rows, end) = rows_of("x.tar", bytes);
     match (indexed(bytes), end) {
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// Signs a header after it was changed.
+/// Recomputes the checksum of a header.
 fn sign(block: &mut [u8]) {
     block[148..156].fill(b' ');
     let sum: u32 = block[..512].iter().map(|b| u32::from(*b)).sum();
@@ -133,7 +133,7 @@ fn sign(block: &mut [u8]) {
 #[test]
 fn faults_have_a_place_and_the_rows_before_them_are_given() {
     let whole = tar_of([("a.x", &[1; 600][..]), ("b.x", &[2; 600]), ("c.x", &[3; 600])]);
-    // Each member takes 1,536 bytes. Inside the header of c nobody can say whether row b is complete.
+    // Each member takes 1,536 bytes. Inside the header of c it is unknown whether row b is complete.
     let (rows, end) = rows_of("x.tar", &whole[..3072 + 100]);
     assert_eq!(rows.len(), 1);
     let error = end.unwrap_err().to_string();
@@ -155,7 +155,7 @@ fn sparse_and_huge_members_are_refused() {
     sparse[156] = b'S';
     sign(&mut sparse[..512]);
     assert!(rows_of("x.tar", &sparse).1.unwrap_err().to_string().contains("sparse file"));
-    // The header claims more than is there: nothing like it is allocated.
+    // The header claims more than there is: that much is not allocated.
     for (size, what) in
         [("25000000000", "fields of up to 2 GiB"), ("10000000000", "cut off inside member `a.x`")]
     {

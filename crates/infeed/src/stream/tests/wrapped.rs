@@ -60,7 +60,7 @@ fn an_iterator_is_a_stream() {
         }
         assert!(flow.next(&[]).unwrap().is_none());
     }
-    // What was made to learn the fields was the start of the first flow.
+    // The items made to learn the fields are the start of the first flow.
     assert_eq!(made.load(Ordering::Relaxed), 2);
     assert!(stream.start(&[]).unwrap().next(&[]).unwrap().is_none());
     assert!(stream.start(&[1]).is_err() && stream.start(&[0, 0]).is_err());

@@ -1,16 +1,16 @@
-//! Whom each event wakes. Everything that ends somebody's sleep, but for a pause or the end, is in this file.
+//! Which threads each event wakes. Every wake-up except those of a pause or a stop is in this file.
 
 use super::{Board, Held};
 
-/// What happened, told by whoever did it, while it still holds the lock.
+/// Events, called by the thread that caused them while it still holds the lock.
 impl<B: Board> Held<'_, B> {
-    /// A batch was planned, and its pieces are to be read. Wakes an I/O thread; the thread that planned goes on itself.
+    /// A batch was planned and its pieces can be read. Wakes an I/O thread; the planning thread continues by itself.
     pub(crate) fn batch_planned(&mut self) {
         self.wake_reader();
     }
 
-    /// A batch came out of a stream: its pieces are read, or it only brings an end or an error. Wakes a worker or the
-    /// consumer.
+    /// A batch came from a stream: its pieces are read already, or it only carries an end or an error. Wakes a worker
+    /// or the consumer.
     pub(crate) fn batch_pulled(&mut self) {
         self.wake_consumer();
         self.wake_worker();
@@ -27,12 +27,12 @@ impl<B: Board> Held<'_, B> {
         self.wake_worker();
     }
 
-    /// A worker has found something. Wakes the next one, for what is left: that is how all of them come to be awake.
+    /// A worker has found work. Wakes the next worker if more is left; this is how all of them get woken.
     pub(super) fn work_found(&mut self) {
         self.wake_worker();
     }
 
-    /// A worker has finished a piece, and more of its batch are left. Wakes an I/O thread: there is room to read ahead.
+    /// A worker has finished a piece, but not its batch. Wakes an I/O thread: there is room to read ahead.
     pub(crate) fn piece_finished(&mut self) {
         self.wake_reader();
     }
@@ -43,8 +43,8 @@ impl<B: Board> Held<'_, B> {
         self.wake_consumer();
     }
 
-    /// The consumer has taken a batch: there is room for another. Wakes an I/O thread, and a worker unless the consumer has
-    /// plenty.
+    /// The consumer has taken a batch, so there is room for another. Wakes an I/O thread, and a worker unless the
+    /// consumer has plenty.
     pub(crate) fn batch_taken(&mut self) {
         self.wake_reader();
         if !self.well_ahead() {
@@ -52,15 +52,15 @@ impl<B: Board> Held<'_, B> {
         }
     }
 
-    /// A thread of the engine is lost, and the oldest batch says so. Wakes every consumer, asked or not.
+    /// An engine thread panicked, and the oldest batch holds the error. Wakes every consumer unconditionally.
     pub(crate) fn thread_lost(self) {
         let sleep = self.sleep;
         drop(self);
         sleep.consumers.notify_all();
     }
 
-    /// Wakes a worker if one sleeps and there is something to do. Until it has come and looked for the next to wake, nobody
-    /// else is woken for the same reason.
+    /// Wakes a worker if one sleeps and there is work. Sleeping workers that were woken and have not run yet are not
+    /// woken again.
     fn wake_worker(&mut self) {
         if self.inside.roster.idle_workers > self.inside.roster.woken && self.has_work() {
             self.inside.roster.woken += 1;

@@ -1,8 +1,8 @@
-//! How a thread that takes work looks for it, and sleeps when there is none.
+//! How a thread looks for work, and sleeps while there is none.
 
 use super::{Board, Condvar, Held, Sleep};
 
-/// The two kinds of threads that take work.
+/// The kinds of threads that take work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadKind {
     /// An I/O thread.
@@ -11,14 +11,14 @@ pub(crate) enum ThreadKind {
     Worker,
 }
 
-/// What a thread saw when it looked for something to do.
+/// The result of looking for work.
 #[derive(Debug)]
 pub(crate) enum Look<'a, B, J> {
-    /// Something that is done without the lock.
+    /// Work to be done without the lock.
     Found(Held<'a, B>, J),
     /// The board changed: look once more.
     Again(Held<'a, B>),
-    /// Nothing: sleep.
+    /// No work: sleep.
     Nothing(Held<'a, B>),
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Hand<'a, B> {
 }
 
 impl<B: Board> Sleep<B> {
-    /// For a thread that takes work.
+    /// Registers a thread that takes work.
     pub(crate) fn hand(&self, kind: ThreadKind) -> Hand<'_, B> {
         Hand { sleep: self, kind, at_work: false }
     }
 }
 
 impl<'a, B: Board> Hand<'a, B> {
-    /// The next thing to do; sleeps while there is none. `None`: leave. What was given before counts as done.
+    /// Returns the next work, sleeping while there is none; `None` means exit. The work returned before counts as done.
     pub(crate) fn next<J>(&mut self, mut look: impl FnMut(Held<'a, B>) -> Look<'a, B, J>) -> Option<J> {
         let mut held = self.sleep.lock();
         if std::mem::take(&mut self.at_work) {

@@ -1,4 +1,4 @@
-//! Who sleeps, who waits, who is at work: the lock, and what only its holder may change.
+//! The lock, the counts of sleeping, waiting and busy threads, and what only the lock's holder may change.
 
 mod events;
 mod hand;
@@ -13,7 +13,7 @@ use std::{
 
 /// What the threads work on, as far as sleeping and waking depend on it.
 pub(crate) trait Board {
-    /// Whether a worker would find something to do.
+    /// Whether there is work for a worker.
     fn has_work(&self) -> bool;
 
     /// Whether I/O threads should read ahead.
@@ -22,26 +22,26 @@ pub(crate) trait Board {
     /// Whether the oldest batch is done.
     fn is_ready(&self) -> bool;
 
-    /// Whether the consumer has so many finished batches before it that making more can wait.
+    /// Whether the consumer has so many finished batches ahead that making more can wait.
     fn well_ahead(&self) -> bool;
 }
 
-/// The threads as they see each other.
+/// Counts of threads by state.
 #[derive(Debug, Default)]
 struct Roster {
     /// I/O threads that sleep.
     idle_readers: usize,
-    /// Workers that sleep; nobody is woken for nothing, a wake-up costs more than a small sample.
+    /// Workers that sleep. Needless wake-ups are avoided: one costs more than a small sample.
     idle_workers: usize,
-    /// Workers among them that were woken and have not come yet.
+    /// Workers among them that were woken and have not run yet.
     woken: usize,
     /// Consumers that wait for a batch.
     waiting: usize,
-    /// Threads that are at work, and may hold locks of sources, pools and orders.
+    /// Threads that are working and may hold locks of sources, pools and orders.
     busy: usize,
-    /// Nobody may begin anything: the process is about to fork.
+    /// Whether no thread may start work: the process is about to fork.
     paused: bool,
-    /// Set once: every thread leaves.
+    /// Set once, when every thread must exit.
     stopped: bool,
 }
 
@@ -51,7 +51,7 @@ struct Inside<B> {
     roster: Roster,
 }
 
-/// The one lock of an engine, and where its threads sleep.
+/// The one lock of an engine and the condition variables its threads sleep on.
 #[derive(Debug)]
 pub(crate) struct Sleep<B> {
     inside: Mutex<Inside<B>>,
@@ -61,11 +61,11 @@ pub(crate) struct Sleep<B> {
     workers: Condvar,
     /// For consumers: the oldest batch is done.
     consumers: Condvar,
-    /// For whoever is about to fork: nobody is at work.
+    /// For the thread that is about to fork: no thread is working.
     quiet: Condvar,
 }
 
-/// The board, while this thread holds the lock.
+/// The board, with the lock held.
 #[derive(Debug)]
 pub(crate) struct Held<'a, B> {
     sleep: &'a Sleep<B>,
@@ -87,8 +87,8 @@ impl<B: Board> Sleep<B> {
         Held { sleep: self, inside: self.inside.hold() }
     }
 
-    /// For a consumer: waits until the oldest batch is done or everything stops. `None` when `patience`, counted from
-    /// `start`, is over.
+    /// Blocks a consumer until the oldest batch is done or the engine stops. Returns `None` once `patience`, counted
+    /// from `start`, has passed.
     pub(crate) fn until_ready(&self, start: Instant, patience: Option<Duration>) -> Option<Held<'_, B>> {
         let mut held = self.lock();
         while !held.is_ready_or_stopped() {
@@ -106,8 +106,8 @@ impl<B: Board> Sleep<B> {
         Some(held)
     }
 
-    /// Lets nobody begin anything, and waits until nobody is at work, at most `patience`. A process that forks meanwhile
-    /// has no lock that is held by a thread it does not have.
+    /// Keeps threads from starting work and waits, at most `patience`, until none is working. After a fork the child
+    /// then has no lock that is held by a thread it does not have.
     pub(crate) fn pause(&self, patience: Duration) {
         let mut held = self.lock();
         held.inside.roster.paused = true;
@@ -121,14 +121,14 @@ impl<B: Board> Sleep<B> {
         }
     }
 
-    /// Ends a pause: wakes every thread, because each may have something to do.
+    /// Ends a pause. Wakes every thread, because each may have work.
     pub(crate) fn go_on(&self) {
         self.lock().inside.roster.paused = false;
         self.readers.notify_all();
         self.workers.notify_all();
     }
 
-    /// Ends everything: wakes everybody, for good.
+    /// Stops the engine. Wakes every thread and consumer.
     pub(crate) fn stop(&self) {
         self.lock().inside.roster.stopped = true;
         self.readers.notify_all();
@@ -138,17 +138,17 @@ impl<B: Board> Sleep<B> {
 }
 
 impl<B: Board> Held<'_, B> {
-    /// Whether everything ends.
+    /// Whether the engine is stopping.
     pub(crate) fn is_stopped(&self) -> bool {
         self.inside.roster.stopped
     }
 
-    /// Whether a consumer would not have to wait.
+    /// Whether a consumer would return without waiting.
     pub(crate) fn is_ready_or_stopped(&self) -> bool {
         self.is_stopped() || self.is_ready()
     }
 
-    /// A thread is back from work.
+    /// Counts a thread as no longer busy.
     fn come_back(&mut self) {
         let roster = &mut self.inside.roster;
         roster.busy -= 1;
@@ -159,7 +159,7 @@ impl<B: Board> Held<'_, B> {
 }
 
 impl<'a, B: Board> Held<'a, B> {
-    /// Does something that may let go of the lock on the way: a pause waits for its end.
+    /// Runs work that may release the lock on the way. A pause waits for its end.
     pub(crate) fn busy_with(mut self, work: impl FnOnce(Self) -> Self) -> Self {
         self.inside.roster.busy += 1;
         let mut held = work(self);
@@ -167,7 +167,7 @@ impl<'a, B: Board> Held<'a, B> {
         held
     }
 
-    /// Does something without the lock.
+    /// Runs work without the lock.
     pub(crate) fn let_go<T>(self, work: impl FnOnce() -> T) -> (Self, T) {
         let sleep = self.sleep;
         drop(self);
