@@ -112,7 +112,7 @@ class GaussianBlur(Transform):
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None: ...
 
 class RandomRotation(Transform):
-    """turn by a random angle, against the clock
+    """turn by a random angle, counter-clockwise
     * degrees: x for angles in -x..x, or (low, high)
     * interpolation: nearest or bilinear
     * expand: make the result large enough for all of the image

@@ -1,10 +1,10 @@
-//! Opening a source of many shards: seconds of each step, bytes of memory for each shard, open files.
+//! Measures opening a source of many shards: seconds per step, bytes of memory per shard, open files.
 //!
 //! `cargo run --release -p infeed --example open_shards -- [SHARDS] [ROWS]`
 //!
 //! Makes SHARDS tars (100,000) of ROWS rows (3) with two small fields in the system's temporary folder, opens them
-//! without a saved index and then twice with one, and removes them. The page cache is warm: these are the costs of our
-//! own work and of the system calls, not of a disk.
+//! without a saved index and then twice with one, and removes them. The page cache is warm: the costs are those of
+//! infeed and of the system calls, not of a disk.
 #![allow(clippy::print_stdout)]
 
 use infeed::{
@@ -26,24 +26,24 @@ use std::{
     time::Instant,
 };
 
-/// Counts the bytes that are allocated now, and the most there ever were.
+/// Counts the bytes that are allocated now, and their maximum.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is handed on to the system's allocator as it came; counting touches none of the memory.
+// SAFETY: every call is passed to the system's allocator unchanged; counting does not touch the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `dealloc`, and all our memory comes from `System`.
+        // SAFETY: the caller upholds the contract of `dealloc`, and all memory comes from `System`.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes of key of each row, and fields of each row, of the tars made here.
+/// Key length and number of fields of each row, in the tars made here.
 const KEY: usize = 9;
 const FIELDS: usize = 2;
 
@@ -124,7 +124,7 @@ fn steps(form: &str, index: &str, shards: usize, rows: usize) -> Result<(), Box<
     look_up(&source)
 }
 
-/// What a lookup far in costs, and how many files stay open after rows from everywhere were read.
+/// Measures lookups far into the source, and how many files stay open after reading rows from all over it.
 fn look_up(source: &StoreSource) -> Result<(), Box<dyn Error>> {
     let (rows, fields) = (source.rows(), [Arc::from("cls"), Arc::from("txt")]);
     let picks: Vec<u64> = (0..100_000).map(|i| i * 7_919_337 % rows).collect();

@@ -1,4 +1,4 @@
-//! How fast a stream gives rows: `cargo run --release -p infeed --example stream_rate -- FILE|pipe:COMMAND|- ...`
+//! Measures the row rate of a stream: `cargo run --release -p infeed --example stream_rate -- FILE|pipe:COMMAND|- ...`
 #![allow(clippy::print_stdout)]
 
 use infeed::stream::{Opening, TarStream};

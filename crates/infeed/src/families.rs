@@ -1,16 +1,16 @@
-//! Families of data: what a build without one of the crate's features does not have.
+//! Names that belong to a feature of the crate.
 //!
-//! A table of the stages only knows what was built. This one knows the names of the rest, so that a recipe which names
-//! them is told which feature is missing, instead of that there is no such thing.
+//! The tables of the stages only hold what was built. This one holds the names of the rest, so that the error about a
+//! name in a recipe says which feature is missing.
 
 use infeed_core::{Entry, Error, Result, registry};
 
-/// What one feature of the crate brings.
+/// What one feature of the crate adds.
 struct Family {
     feature: &'static str,
     built: bool,
     formats: &'static [&'static str],
-    /// How names of files of these formats end.
+    /// File extensions of its formats.
     endings: &'static [&'static str],
     decoders: &'static [&'static str],
     transforms: &'static [&'static str],
@@ -67,12 +67,12 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
-/// Finds an entry of a stage's table, or says which there are, or which feature would bring it.
+/// Finds an entry of a stage's table. The error lists the entries, or names the feature that has it.
 pub(crate) fn find<'a, T: ?Sized>(table: &'a [&'a Entry<T>], name: &str, what: &str) -> Result<&'a Entry<T>> {
     registry::find(table, name, what).map_err(|error| missing(what, name).unwrap_or(error))
 }
 
-/// The error about a format, decoder or transform that was not found, when a feature would bring it.
+/// The error for a format, decoder or transform of a feature that was not built.
 pub(crate) fn missing(what: &str, name: &str) -> Option<Error> {
     let family = FAMILIES.iter().find(|family| {
         let names = match what {
@@ -88,7 +88,7 @@ pub(crate) fn missing(what: &str, name: &str) -> Option<Error> {
     )))
 }
 
-/// The error about a file that no format of this build knows, when a feature would bring one that does.
+/// The error for a file whose format belongs to a feature that was not built.
 pub(crate) fn missing_format_of(file: &str) -> Option<Error> {
     let family = FAMILIES
         .iter()
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::{decode, format, transform};
 
-    /// A name that was changed in its stage must be changed here.
+    /// Fails if a name was changed in its stage but not here.
     #[test]
     fn every_name_is_that_of_an_entry() {
         for family in FAMILIES {
@@ -135,7 +135,7 @@ mod tests {
         );
         let error = missing("format", "parquet").unwrap().to_string();
         assert!(error.contains("there is no format `parquet` in this build") && error.contains("`tables`"));
-        // The same word in another stage is another thing.
+        // The same name in another stage means something else.
         assert!(missing("decoder", "parquet").is_none());
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn slips_are_still_slips() {
         let error = find(&transform::entries(), "Tokenise", "transform").unwrap_err().to_string();
         assert!(error.contains("did you mean `Tokenize`?"), "{error}");
-        // Everything is built in tests, so no file lacks its format for want of a feature.
+        // Tests are built with all features, so no format is missing.
         assert!(missing_format_of("a.parquet").is_none());
     }
 }

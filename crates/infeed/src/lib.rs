@@ -1,9 +1,9 @@
 //! infeed keeps accelerators fed: it turns shards of training data into batches.
 //!
-//! Data goes one way, down the list of modules: a [`store`] gives bytes, a [`mod@format`] cuts them into rows, an
+//! Data goes one way, down the list of modules: a [`store`] provides bytes, a [`mod@format`] cuts them into rows, an
 //! [`order`] says which row comes when, [`read`] fetches records ahead of time, [`decode`] and [`transform`] make
-//! samples, [`batch`] lays them into memory that is lent out without a copy, [`mix`] mixes the samples of a batch. The
-//! [`engine`] runs it all:
+//! samples, [`batch`] writes them into memory that is lent out without a copy, [`mix`] mixes the samples of a batch.
+//! The [`engine`] runs it all:
 //!
 //! ```no_run
 //! use infeed::{Loader, Next, Options, Recipe, open};

@@ -1,4 +1,4 @@
-//! From a recipe to a plan: finds the files, tells their format, reads their indices.
+//! From a recipe to a plan: finds the files, detects their format, reads their indices.
 
 use crate::{
     Plan, Recipe,
@@ -11,7 +11,7 @@ use crate::{
 use infeed_core::{Error, OpenRequest, Opened, Result};
 use std::sync::Arc;
 
-/// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no sample.
+/// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no samples.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
     let plan = Plan::with(recipe, &mut open_source)?;
     if let Some(what) = plan.python.first() {
@@ -28,7 +28,7 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     let streamed = recipe.paths.iter().any(|path| Opening::is_stream(path));
     let mut seen = None;
     let entry = match recipe.format.as_str() {
-        // What a command gives cannot be looked at beforehand.
+        // The output of a command cannot be inspected beforehand.
         "auto" if streamed => format::entries()
             .find(|entry| entry.can.stream)
             .ok_or_else(|| Error::Internal { what: "no format reads streams".to_owned() })?,
@@ -43,7 +43,7 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
         found: seen.as_ref().map(|seen| &*seen.found),
         listed: seen.as_ref().and_then(|seen| seen.listed.as_deref()),
         given: &recipe.args,
-        // Opening is mostly waiting for the disk: more threads than CPUs.
+        // Opening is mostly waiting for I/O: more threads than CPUs.
         threads: (usable_cpus() * 2).min(32),
     };
     if streamed && !entry.can.stream {

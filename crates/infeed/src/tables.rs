@@ -4,10 +4,10 @@ use crate::{decode, format, mix, store, transform};
 use infeed_core::{Entry, Error, FormatEntry, Param, Result};
 use serde_json::{Value, json};
 
-/// The tables there are.
+/// The names of the tables.
 pub const KINDS: [&str; 6] = ["formats", "stores", "decoders", "codecs", "transforms", "batch_transforms"];
 
-/// One table as JSON: a list of objects with name, about and params.
+/// Returns one table as JSON: a list of objects with name, about and params.
 pub fn json(kind: &str) -> Result<Value> {
     match kind {
         "formats" => Ok(Value::Array(format::entries().map(format_json).collect())),
@@ -32,7 +32,7 @@ pub fn json(kind: &str) -> Result<Value> {
     }
 }
 
-/// Everything about a format: the Python functions, their stubs and the table in the docs are made from this.
+/// Returns all properties of a format: the Python functions, their stubs and the docs table are made from this.
 fn format_json(entry: &FormatEntry) -> Value {
     let can = entry.can;
     json!({

@@ -60,7 +60,7 @@ def tar(
 
     The fields of a sample are the extensions of its members. Compressed tars are read from front to back.
 
-    * ``lenient``: step over damaged parts of a tar instead of refusing it
+    * ``lenient``: skip damaged parts of a tar instead of refusing it
     * ``index``: where the index of members is kept between runs: auto (the user's cache folder, if making it took
       long), off, beside (the shard), or a folder
     """
@@ -84,7 +84,7 @@ def jsonl(
     * ``fields``: fields to read, ``a.b`` for the key b of the object a; all keys by default
     * ``index``: where the places of rows are kept between runs: auto (the user's cache folder, if finding them took
       long), off, beside (the file), or a folder
-    * ``max_row``: the largest row in bytes; a longer one is an error and not a full memory
+    * ``max_row``: the largest row in bytes; a longer one is an error, so that it cannot fill the memory
     """
     return open_format("jsonl", paths, {"fields": fields, "index": index, "max_row": max_row})
 
@@ -107,14 +107,14 @@ def csv(
     or text. An empty cell is NaN in a column of floats, an empty text in a column of text, and a bad sample in a
     column of integers.
 
-    * ``delimiter``: what separates fields; found out by default: comma, tab, semicolon or bar
+    * ``delimiter``: what separates fields; detected by default: comma, tab, semicolon or bar
     * ``header``: whether the first row has the titles
     * ``names``: names of all columns, in place of the titles or where there are none
     * ``columns``: columns to read, with their types if it is a dict (text, bool, int64, float32, ...)
     * ``types``: types of some columns; those of the others come from the first 1000 rows
     * ``index``: where the places of rows are kept between runs: auto (the user's cache folder, if finding them took
       long), off, beside (the file), or a folder
-    * ``max_row``: the largest row in bytes; a longer one is an error and not a full memory
+    * ``max_row``: the largest row in bytes; a longer one is an error, so that it cannot fill the memory
     """
     return open_format(
         "csv",
@@ -144,10 +144,10 @@ def text(
     Field: ``text``. With by="line" blank lines are rows, too; a paragraph is the lines between two blank lines.
 
     * ``by``: what a row is: line, paragraph or file
-    * ``errors``: what becomes of bytes that are no UTF-8: strict (the row is bad), replace or ignore
+    * ``errors``: how to treat bytes that are not UTF-8: strict (the row is bad), replace or ignore
     * ``index``: where the places of rows are kept between runs: auto (the user's cache folder, if finding them took
       long), off, beside (the file), or a folder
-    * ``max_row``: the largest row in bytes; a longer one is an error and not a full memory
+    * ``max_row``: the largest row in bytes; a longer one is an error, so that it cannot fill the memory
     """
     return open_format("text", paths, {"by": by, "errors": errors, "index": index, "max_row": max_row})
 
@@ -170,7 +170,7 @@ def tfrecord(
     * ``check``: compare the checksum of every record
     * ``index``: auto uses an index file beside the shard where there is one, and keeps what it found; off does
       neither
-    * ``max_row``: the largest row in bytes; a longer one is an error and not a full memory
+    * ``max_row``: the largest row in bytes; a longer one is an error, so that it cannot fill the memory
     """
     return open_format("tfrecord", paths, {"features": features, "check": check, "index": index, "max_row": max_row})
 

@@ -1,9 +1,9 @@
-//! Bytes as they are, for fields that Python code will take apart.
+//! Leaves bytes undecoded, for fields that Python code will parse.
 
 use super::needs_encoded;
 use infeed_core::{Bytes, Decoder, Entry, FieldSpec, Result, Scratch, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) static ENTRY: Entry<dyn Decoder> =
     Entry { name: "bytes", about: "leaves the bytes as they are", params: &[], build: |_| Ok(Box::new(Raw)) };
 

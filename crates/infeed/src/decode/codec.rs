@@ -1,23 +1,23 @@
-//! One line of the table of image formats, and the choice among them.
+//! Entries of the table of image formats, and detection.
 
 use super::CODECS;
 use infeed_core::{Error, ImageCodec, Result};
 use infeed_records::preview::preview;
 
-/// One image format: feeds the sniffing, `infeed list` and the docs table.
+/// One image format: used for detection, `infeed list` and the docs table.
 #[derive(Debug, Clone, Copy)]
 pub struct Codec {
     /// Its name.
     pub name: &'static str,
-    /// One line.
+    /// A one-line description.
     pub about: &'static str,
-    /// Usual file name extensions. Only documentation: files are told apart by their bytes.
+    /// Usual file name extensions. Only documentation: formats are detected by content.
     pub extensions: &'static [&'static str],
-    /// What reads it.
+    /// The codec that reads it.
     pub codec: &'static dyn ImageCodec,
 }
 
-/// The format of an image, from its first bytes.
+/// Returns the format of an image, from its first bytes.
 pub fn codec_of(bytes: &[u8]) -> Result<&'static Codec> {
     if bytes.is_empty() {
         return Err(Error::sample("zero-length image"));
@@ -33,7 +33,7 @@ pub fn codec_of(bytes: &[u8]) -> Result<&'static Codec> {
     })
 }
 
-/// What ends up in image fields by mistake, told by its first bytes.
+/// What ends up in image fields by mistake, by magic number.
 const STRANGERS: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file"),
     (b"PK\x03\x04", "a zip file"),
@@ -63,7 +63,7 @@ fn guess(bytes: &[u8]) -> Option<&'static str> {
     }
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
-        // The cut may go through a character.
+        // The text may be cut inside a character.
         Err(e) if e.error_len().is_none() => {
             std::str::from_utf8(&head[..e.valid_up_to()]).unwrap_or_default()
         }

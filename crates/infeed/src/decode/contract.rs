@@ -1,4 +1,4 @@
-//! What every image codec must do, run over every line of the table.
+//! The contract of image codecs, tested for every entry of the table.
 
 use super::{
     CODECS, codec_of,
@@ -20,7 +20,7 @@ fn full(info: &ImageInfo, channels: Channels) -> Want {
     Want { region: Rect { x: 0, y: 0, width: info.width, height: info.height }, shrink: 1, channels }
 }
 
-/// Bytes per pixel that a read must give.
+/// Bytes per pixel that a read must return.
 fn pixel(info: &ImageInfo, channels: Channels) -> usize {
     match channels {
         Channels::Rgb => 3,
@@ -154,7 +154,7 @@ fn gray_is_the_luma_of_rgb() {
         let (_, gray) = read(codec.codec, &sample.bytes, &full(&info, Channels::Gray), &mut scratch);
         let off: Vec<u8> =
             rgb.chunks_exact(3).zip(&gray).map(|(p, g)| luma(p[0], p[1], p[2]).abs_diff(*g)).collect();
-        // A JPEG's luma plane is not its RGB's luma: colours outside RGB were clipped on the way.
+        // A JPEG's luma plane is not the luma of its RGB pixels: colours outside RGB are clipped in the conversion.
         let clipped = if codec.name == "jpeg" { off.iter().filter(|d| **d > 1).count() * 4 } else { 0 };
         assert!(clipped <= off.len(), "{}", sample.name);
         assert!(codec.name == "jpeg" || off.iter().all(|d| *d == 0), "{}", sample.name);
@@ -178,7 +178,7 @@ fn a_region_outside_is_refused() {
     }
 }
 
-/// Reads whatever can be read of the bytes: it may fail, but not panic.
+/// Reads the bytes in every way: it may fail, but not panic.
 fn try_everything(codec: &dyn ImageCodec, bytes: &[u8], scratch: &mut Scratch) {
     let Ok(info) = codec.probe(bytes) else { return };
     if u64::from(info.width) * u64::from(info.height) > 1 << 20 || info.width == 0 || info.height == 0 {
@@ -199,7 +199,7 @@ fn truncated_files_fail_in_plain_words() {
         for len in (0..sample.bytes.len()).step_by(1 + sample.bytes.len() / 150) {
             try_everything(codec.codec, &sample.bytes[..len], &mut scratch);
         }
-        // A half is too little of any of them.
+        // Half a file must fail for all of them.
         let half = &sample.bytes[..sample.bytes.len() / 2];
         let failed = codec.codec.probe(half).and_then(|info| {
             codec.codec.read(half, &info, &full(&info, Channels::Rgb), &mut scratch, &mut Vec::new())
@@ -218,7 +218,7 @@ fn damaged_files_never_panic() {
             let mut bytes = sample.bytes.clone();
             for _ in 0..1 + random.below(4) {
                 let at = random.below(bytes.len() as u32) as usize;
-                // The headers are where the interesting lies are told.
+                // Headers are the most interesting part to damage.
                 let at = if random.below(2) == 0 { at.min(at % 64) } else { at };
                 bytes[at] = random.below(256) as u8;
             }

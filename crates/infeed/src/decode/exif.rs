@@ -1,7 +1,7 @@
-//! The orientation inside an EXIF block. (JPEG files bring their own reader.)
+//! The orientation in an EXIF block. (JPEG files have a reader of their own.)
 
-/// EXIF orientation, 1 to 8, of a block that starts with a TIFF header or with `Exif\0\0` and a TIFF header.
-/// Whatever is odd counts as upright, as it does in every viewer.
+/// Returns the EXIF orientation, 1 to 8, of a block that starts with a TIFF header or with `Exif\0\0` and a TIFF
+/// header. Anything malformed counts as upright, as in every viewer.
 pub(super) fn orientation(block: &[u8]) -> u8 {
     let tiff = block.strip_prefix(b"Exif\0\0").unwrap_or(block);
     find(tiff).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! The image decoders: they look at the header now and leave the pixels for when it is known which are used.
+//! The image decoders: they read the header now and decode pixels once it is known which are used.
 
 use super::{
     codec_of, needs_encoded,

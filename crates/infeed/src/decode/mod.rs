@@ -1,12 +1,12 @@
 //! Record to sample: bytes become pixels, numbers, text or arrays.
 //!
-//! Two tables. [`DECODERS`] is what users name (`jpg="rgb"`, `cls="int"`). [`CODECS`] is what the image decoders
-//! choose from by looking at the bytes, never at the field's name: data sets are full of PNG files called `.jpg`.
+//! There are two tables. [`DECODERS`] is what users name (`jpg="rgb"`, `cls="int"`). [`CODECS`] is what the image
+//! decoders choose from, by the bytes and never by the field's name: data sets often contain PNG files named `.jpg`.
 //!
-//! Image decoders read the header only. Pixels are made by [`Image::render`](infeed_core::Image::render), when the
-//! transforms have said which of them are used.
+//! Image decoders read the header only. Pixels are decoded by [`Image::render`](infeed_core::Image::render), when the
+//! transforms have determined which of them are used.
 //!
-//! A new decoder or codec is a folder here and one line in its table.
+//! A new decoder or codec is a folder here and one entry in its table.
 
 mod bytes;
 mod codec;
@@ -42,7 +42,7 @@ use infeed_core::{Decoder, Entry, Error, FieldKind, FieldSpec, Result};
 
 pub use codec::{Codec, codec_of};
 
-/// Everything that can stand behind a field's name in `decode`.
+/// Every decoder that `decode` accepts for a field.
 pub static DECODERS: &[&Entry<dyn Decoder>] = &[
     #[cfg(feature = "images")]
     &image::RGB,
@@ -58,7 +58,7 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
     &bytes::ENTRY,
 ];
 
-/// Every image format, the most common first since they are tried in this order.
+/// Every image format, the most common first: they are tried in this order.
 #[cfg(feature = "images")]
 pub static CODECS: &[Codec] =
     &[jpeg::CODEC, png::CODEC, webp::CODEC, other::TIFF, other::BMP, other::GIF, other::PNM];
@@ -67,7 +67,7 @@ pub static CODECS: &[Codec] =
 #[cfg(not(feature = "images"))]
 pub static CODECS: &[Codec] = &[];
 
-/// Refuses a field that something has decoded already.
+/// Refuses a field that is already decoded.
 fn needs_encoded(name: &str, field: &FieldSpec) -> Result<()> {
     if field.kind == FieldKind::Encoded {
         return Ok(());

@@ -1,11 +1,11 @@
-//! Applying an EXIF orientation to pixels.
+//! Applies an EXIF orientation to pixels.
 
-/// Width and height after turning.
+/// Returns width and height after the rotation.
 pub(super) fn turned_size(orientation: u8, width: u32, height: u32) -> (u32, u32) {
     if orientation >= 5 { (height, width) } else { (width, height) }
 }
 
-/// Turns an image of `pixel` bytes per pixel upright: what Pillow's `ImageOps.exif_transpose` gives.
+/// Rotates an image of `pixel` bytes per pixel upright, like Pillow's `ImageOps.exif_transpose`.
 pub(super) fn turn(orientation: u8, width: u32, height: u32, pixel: usize, data: &[u8]) -> Vec<u8> {
     let (w, h) = (width as usize, height as usize);
     let (out_w, out_h) = turned_size(orientation, width, height);

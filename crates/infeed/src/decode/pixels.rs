@@ -1,11 +1,11 @@
-//! What codecs share: room for pixels, regions, and the conversions between pixel kinds.
+//! Helpers shared by codecs: pixel buffers, regions, and conversions between pixel kinds.
 
 use infeed_core::{Channels, Error, ImageInfo, Rect, Result, Want};
 
 /// Makes `into` exactly `len` bytes long. Its content is unspecified.
 ///
-/// Fresh memory comes zeroed from the system and is not touched here, so a file that lies about its size costs
-/// address space and not memory; and it comes with room to spare, since the next image may be a little larger.
+/// Fresh memory comes zeroed from the system and is not touched here, so a file that claims a false size costs address
+/// space and not memory. Some extra capacity is allocated, since the next image may be a little larger.
 pub(super) fn room(into: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if into.capacity() < len {
         let refuse = |_| Error::sample(format!("no memory for {len} bytes of pixels"));
@@ -17,7 +17,7 @@ pub(super) fn room(into: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(into)
 }
 
-/// Bytes of `width` x `height` pixels of `pixel` bytes each, if that fits in memory at all.
+/// Returns the bytes of `width` x `height` pixels of `pixel` bytes each, if that fits in memory at all.
 pub(super) fn byte_count(width: u32, height: u32, pixel: usize) -> Result<usize> {
     (width as usize)
         .checked_mul(height as usize)
@@ -26,12 +26,12 @@ pub(super) fn byte_count(width: u32, height: u32, pixel: usize) -> Result<usize>
         .ok_or_else(|| Error::sample(format!("an image of {width}x{height} does not fit in memory")))
 }
 
-/// The whole image.
+/// Returns the region of the whole image.
 pub(super) fn whole(info: &ImageInfo) -> Rect {
     Rect { x: 0, y: 0, width: info.width, height: info.height }
 }
 
-/// Checks that the wanted region is a part of the image, so that codecs may rely on it.
+/// Checks that the wanted region is inside the image, so that codecs may rely on it.
 pub(super) fn check_region(info: &ImageInfo, want: &Want) -> Result<()> {
     let Rect { x, y, width, height } = want.region;
     let inside =
@@ -44,7 +44,7 @@ pub(super) fn check_region(info: &ImageInfo, want: &Want) -> Result<()> {
     })
 }
 
-/// Channels that a want comes to.
+/// Returns the number of channels that are requested.
 pub(super) fn channel_count(info: &ImageInfo, channels: Channels) -> u8 {
     match channels {
         Channels::Rgb => 3,
@@ -53,8 +53,8 @@ pub(super) fn channel_count(info: &ImageInfo, channels: Channels) -> u8 {
     }
 }
 
-/// Channels that a file's own kind of pixel comes to when asked for as stored. Images have 1, 3 or 4 channels, so
-/// gray with alpha becomes RGBA. 16-bit images are arrays and keep what they have.
+/// Returns the number of channels of a file's pixels when requested as stored. Images have 1, 3 or 4 channels, so gray
+/// with alpha becomes RGBA. 16-bit images are arrays and keep their channels.
 pub(super) fn stored_channels(channels: u8, wide: bool) -> u8 {
     if channels == 2 && !wide { 4 } else { channels }
 }
@@ -64,7 +64,7 @@ pub(super) fn luma(r: u8, g: u8, b: u8) -> u8 {
     ((u32::from(r) * 19595 + u32::from(g) * 38470 + u32::from(b) * 7471 + 0x8000) >> 16) as u8
 }
 
-/// Decoded pixels: the whole image, interleaved, rows without gaps.
+/// Decoded pixels: the whole image, interleaved, without row padding.
 pub(super) struct Decoded<'a> {
     /// The bytes.
     pub(super) data: &'a [u8],
@@ -77,7 +77,7 @@ pub(super) struct Decoded<'a> {
 }
 
 impl Decoded<'_> {
-    /// Bytes per pixel that [`Decoded::write`] writes.
+    /// Returns the bytes per pixel that [`Decoded::write`] writes.
     pub(super) fn pixel(&self, channels: Channels) -> usize {
         match channels {
             Channels::Rgb => 3,

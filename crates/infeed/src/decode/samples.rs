@@ -1,10 +1,10 @@
-//! Small images of every format, most of them made while the tests run.
+//! Small images of every format, most of them generated at test time.
 
 use super::CODECS;
 use image::{ColorType, ExtendedColorType, ImageFormat};
 use libwebp_sys as sys;
 
-/// A small deterministic generator (xorshift), so that every failure can be repeated.
+/// A small deterministic generator (xorshift), so that failures are reproducible.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -20,14 +20,14 @@ impl Random {
     }
 }
 
-/// An encoded image and what is known of it.
+/// An encoded image and its known properties.
 pub(super) struct Sample {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) size: (u32, u32),
     pub(super) channels: u8,
     pub(super) depth: u8,
-    /// What the file must decode to as stored, where the format is lossless.
+    /// The expected pixels as stored, if the format is lossless.
     pub(super) stored: Option<Vec<u8>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn of(codec: &str) -> Vec<Sample> {
         let data = picture(size.0, size.1, u32::from(color.bytes_per_pixel()));
         let bytes = encode(format, color.into(), size, &data);
         let (channels, stored) = match color {
-            // Gray with alpha comes out as RGBA.
+            // Gray with alpha is decoded as RGBA.
             ColorType::La8 => (4, data.chunks(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()),
             _ => (color.channel_count(), data),
         };
@@ -171,7 +171,7 @@ pub(super) fn webp(data: &[u8], size: (u32, u32), channels: u8, filter: Option<i
     let mut picture = sys::WebPPicture::new().unwrap();
     (picture.width, picture.height) = (size.0 as i32, size.1 as i32);
     picture.use_argb = config.lossless;
-    // SAFETY: the pixels are as many as the size says; the writer and the picture are used as libwebp's manual does,
+    // SAFETY: there are as many pixels as the size says; the writer and the picture are used as libwebp's manual says,
     // and freed once.
     unsafe {
         let mut writer = std::mem::MaybeUninit::<sys::WebPMemoryWriter>::zeroed();
@@ -223,7 +223,7 @@ pub(super) fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An EXIF block that says nothing but its orientation.
+/// An EXIF block that only has an orientation.
 pub(super) fn exif(orientation: u8) -> Vec<u8> {
     let mut out = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0".to_vec();
     out.extend([orientation, 0, 0, 0, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! The decoders as users meet them: by name, with arguments.
+//! The decoders as users use them: by name, with arguments.
 
 use super::{CODECS, DECODERS, samples};
 use infeed_core::{
@@ -17,7 +17,7 @@ pub(super) fn decode(name: &str, args: &str, bytes: &[u8]) -> Result<Value, Stri
         .map_err(|e: Error| e.to_string())
 }
 
-/// Decodes an image and renders it as it is.
+/// Decodes an image and renders it unchanged.
 fn render(name: &str, args: &str, bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
     let Ok(Value::Image(image)) = decode(name, args, bytes) else { panic!("not an image") };
     let image: &Image = &image;
@@ -157,7 +157,7 @@ fn bytes_pass_through_uncopied() {
     assert_eq!(out.as_ptr(), bytes.as_ptr());
 }
 
-/// Turns `image` upright by the definition of each orientation: where row 0 and column 0 of the file lie.
+/// Rotates `image` upright by the definition of each orientation: where row 0 and column 0 of the file are.
 fn upright(orientation: u8, (w, h): (usize, usize), pixel: usize, image: &[u8]) -> Vec<u8> {
     let (ow, oh) = if orientation >= 5 { (h, w) } else { (w, h) };
     let mut out = vec![0; image.len()];
@@ -199,7 +199,7 @@ fn orientation_is_applied_when_asked_for() {
             let expected = upright(orientation, (w as usize, h as usize), c.into(), &lying);
             assert!(stands == expected, "{} {orientation}", sample.name);
         }
-        // Wide pixels turn too.
+        // 16-bit pixels are rotated too.
         let bytes = super::png::tests::with_exif(&png.bytes, orientation);
         let Ok(Value::Tensor(t)) = decode("stored", r#"{"orientation": true}"#, &bytes) else { panic!() };
         let (w, h) = (png.size.0 as usize, png.size.1 as usize);

@@ -1,4 +1,4 @@
-//! Options of a run: they change how fast batches come, never which.
+//! Options of a run: threads, memory, error policy, rank and epochs.
 
 use super::{OnError, usable_cpus};
 use crate::order::{

@@ -1,15 +1,15 @@
 //! How shards are cut into rows, and the table of all formats.
 //!
-//! A [`Format`] finds the rows of a shard once and remembers them in an [`Index`]; from then on which bytes a row
-//! needs is arithmetic. What users can name is a [`FormatEntry`] in [`entries`]: opening, detection, `infeed list formats`,
-//! messages and the Python functions are made from that table.
+//! A [`Format`] finds the rows of a shard once and keeps them in an [`Index`]; after that the byte ranges of a row
+//! are arithmetic. What users can name is a [`FormatEntry`] in [`entries`]: opening, detection,
+//! `infeed list formats`, messages and the Python functions are made from that table.
 //!
 //! * [`TarFormat`]: WebDataset tars.
-//! * `rows`: JSON lines, CSV, text and TFRecord, whose rows lie one after the other.
+//! * `rows`: JSON lines, CSV, text and TFRecord, whose rows are stored one after the other.
 //! * `mds`: MosaicML's shards.
 //! * [`LmdbIndex`]: LMDB, where a row is an entry.
 //! * [`FolderSource`]: image folders, lists of files and manifests, where a row is a whole file.
-//! * [`detect`] tells which of them a user's files are, `strangers` what else they may be.
+//! * [`detect`] finds out which of them a user's files are; `strangers` recognises other kinds of data.
 //! * Tables and tokens are entries of the crates `infeed-table` and `infeed-tokens`.
 
 mod csv;
@@ -38,7 +38,7 @@ use crate::families;
 use infeed_core::{Error, FormatEntry, Result, registry};
 use serde_json::{Map, Value as Json};
 
-/// The formats of this crate. The first that reads streams is what commands and standard input are taken for.
+/// The formats of this crate. Commands and standard input default to the first that reads streams.
 const ENTRIES: &[&FormatEntry] = &[
     &tar::ENTRY,
     &jsonl::ENTRY,
@@ -62,7 +62,7 @@ pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
     all
 }
 
-/// The entry of a name, or which there are.
+/// Returns the entry of a name, or an error that lists all names.
 pub fn entry(name: &str) -> Result<&'static FormatEntry> {
     entries().find(|entry| entry.name == name).ok_or_else(|| {
         if let Some(error) = families::missing("format", name) {
@@ -75,7 +75,7 @@ pub fn entry(name: &str) -> Result<&'static FormatEntry> {
     })
 }
 
-/// Says whose argument a format was given that it does not know.
+/// Checks argument names. The error for an unknown one says which format has it.
 pub(crate) fn check_arguments(entry: &FormatEntry, given: &Map<String, Json>) -> Result<()> {
     let has = |entry: &FormatEntry, name: &str| entry.params.iter().any(|param| param.name == name);
     let Some(wrong) = given.keys().find(|name| !has(entry, name)) else { return Ok(()) };
@@ -92,7 +92,7 @@ pub(crate) fn check_arguments(entry: &FormatEntry, given: &Map<String, Json>) ->
     )))
 }
 
-/// The layout of rows of a format, for tests of this stage and of streams.
+/// Returns the layout of a format's rows, for tests of this stage and of streams.
 #[cfg(test)]
 pub(crate) fn layout_of(
     name: &str,

@@ -1,4 +1,4 @@
-//! From the paths of a request to files of the format.
+//! Resolves the paths of a request to files of the format.
 
 use crate::stream::Opening;
 use infeed_core::{Error, Found, OpenRequest, Packing, Result, opening::ends_with};
@@ -6,14 +6,14 @@ use infeed_core::{Error, Found, OpenRequest, Packing, Result, opening::ends_with
 /// What a format is opened on.
 #[derive(Debug)]
 pub(super) enum Inputs {
-    /// Plain files, which can be read at any place.
+    /// Plain files, which allow random access.
     Files(Vec<String>),
-    /// Commands, standard input and compressed files, maybe with plain ones among them: read from front to back.
+    /// Commands, standard input and compressed files, maybe mixed with plain ones: read from front to back.
     Stream(Vec<Opening>),
 }
 
 impl Inputs {
-    /// Finds them. In a folder only files with the format's endings count.
+    /// Resolves the paths. In a folder only files with the format's extensions count.
     pub(super) fn find(request: &OpenRequest<'_>) -> Result<Inputs> {
         if request.paths.iter().any(|path| Opening::is_stream(path)) {
             return Ok(Inputs::Stream(request.paths.iter().map(|path| Opening::parse(path)).collect()));
@@ -44,12 +44,12 @@ pub(super) enum Places {
     Folder(String),
 }
 
-/// Looks paths up. A folder must be the only one.
+/// Looks paths up. A folder must be the only path.
 pub(super) fn one_folder(request: &OpenRequest<'_>) -> Result<Places> {
     places(&request.find()?)
 }
 
-/// Several folders, or files beside a folder, are refused: which of their files belong together is anybody's guess.
+/// Sorts paths into files or one folder. Several folders, or files beside a folder, are refused as ambiguous.
 pub(super) fn places(found: &[Found]) -> Result<Places> {
     match found.iter().find(|found| matches!(found, Found::Folder(_))) {
         None => Ok(Places::Files(found.iter().map(|f| f.name().to_owned()).collect())),
@@ -61,7 +61,7 @@ pub(super) fn places(found: &[Found]) -> Result<Places> {
     }
 }
 
-/// The names below a folder.
+/// Returns the names below a folder.
 pub(super) fn listed(request: &OpenRequest<'_>, folder: &str) -> Result<Vec<String>> {
     match request.listed {
         Some(listed) => Ok(listed.to_vec()),
@@ -69,7 +69,7 @@ pub(super) fn listed(request: &OpenRequest<'_>, folder: &str) -> Result<Vec<Stri
     }
 }
 
-/// The files of the request's format. Bare `.json` documents are left out where there are files with a better name.
+/// Returns the files of the request's format. `.json` documents are left out if files have a more specific extension.
 fn own(request: &OpenRequest<'_>, names: &[String]) -> Vec<String> {
     let mine = |name: &&String| {
         let bare = Packing::bare(name);
@@ -81,12 +81,12 @@ fn own(request: &OpenRequest<'_>, names: &[String]) -> Vec<String> {
     chosen.into_iter().cloned().collect()
 }
 
-/// Files that programs keep beside data: the locks of LMDB.
+/// Whether a file is one that programs keep beside data: the locks of LMDB.
 pub(super) fn is_side_file(name: &str) -> bool {
     name.ends_with("lock.mdb") || name.ends_with("-lock")
 }
 
-/// Compressed files, commands and standard input are refused by formats that must be read at any place.
+/// The error of formats that need random access, for compressed files, commands and standard input.
 pub(crate) fn not_streamed(request: &OpenRequest<'_>) -> Error {
     let entry = request.entry.name;
     let can: Vec<&str> = super::entries().filter(|entry| entry.can.stream).map(|entry| entry.name).collect();

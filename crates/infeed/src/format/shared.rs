@@ -4,7 +4,7 @@ use super::tar::IndexCache;
 use crate::layout::rows::LARGEST;
 use infeed_core::{Args, Error, Param, Result};
 
-/// Where found rows are kept.
+/// The argument for where found rows are saved.
 pub(super) const INDEX: Param = Param {
     name: "index",
     python: "str | os.PathLike[str]",
@@ -13,17 +13,17 @@ pub(super) const INDEX: Param = Param {
             beside (the file), or a folder",
 };
 
-/// The largest row.
+/// The argument for the largest row.
 pub(super) const MAX_ROW: Param = Param {
     name: "max_row",
     python: "int",
     default: Some("268435456"),
-    about: "the largest row in bytes; a longer one is an error and not a full memory",
+    about: "the largest row in bytes; a longer one is an error, so that it cannot fill the memory",
 };
 
 const _: () = assert!(LARGEST == 268_435_456);
 
-/// Where found rows are kept, as the user says.
+/// Returns where found rows are saved.
 pub(super) fn cache(args: &Args) -> Result<IndexCache> {
     Ok(match args.text("index")? {
         "" => return Err(args.error("index", "must be auto, off, beside or a folder")),
@@ -34,7 +34,7 @@ pub(super) fn cache(args: &Args) -> Result<IndexCache> {
     })
 }
 
-/// A list of names, or nothing.
+/// Returns a list of names, or `None`.
 pub(super) fn names(args: &Args, name: &str) -> Result<Option<Vec<String>>> {
     if args.is_none(name) {
         return Ok(None);

@@ -1,11 +1,10 @@
-//! From shards of a format to a source of rows.
+//! Turns shards of a format into a source of rows.
 
 use crate::read::StoreSource;
 use infeed_core::{Error, Format, Index, OpenRequest, Opened, Result, Shard, Shards, Store, parallel};
 use std::sync::Arc;
 
-/// Finds the rows of many shards one by one, `threads` shards at a time. Of several bad shards the first one is
-/// reported.
+/// Finds the rows of many shards, `threads` shards at a time. Of several bad shards the first is reported.
 pub fn index_all(
     format: &dyn Format,
     store: &dyn Store,

@@ -1,21 +1,21 @@
-//! Data that infeed does not read, by what it looks like: a message that names it beats one that does not.
+//! Recognises data that infeed does not read, so that the error can name it.
 
 use infeed_core::{Error, FileLook, FolderLook, Magic, Sure, opening::ends_with};
 
-/// What can be done with files of a format that is not known.
+/// Advice for files of an unknown format.
 pub(super) const CURE: &str = "For anything else: infeed.files(paths) gives whole files as bytes for .map(function) to decode, \
                                infeed.wrap(dataset) takes any object with __getitem__, infeed.stream(function) any iterator";
 
 /// One kind of data.
 #[derive(Debug)]
 pub(super) struct Stranger {
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     what: &'static str,
     endings: &'static [&'static str],
     magic: &'static [Magic],
-    /// Says more about a file.
+    /// Describes a file in more detail.
     pub(super) describe: Option<fn(&FileLook<'_>) -> Option<String>>,
-    /// What to do about it, where there is more to say than [`CURE`].
+    /// What to do about it, in addition to [`CURE`].
     cure: &'static str,
 }
 
@@ -23,12 +23,12 @@ const fn magic(bytes: &'static [u8]) -> Magic {
     Magic { at: 0, bytes }
 }
 
-/// How archives begin; some formats are archives.
+/// The magic number of ZIP archives; some formats are ZIP archives.
 const ZIP: Magic = magic(b"PK\x03\x04");
 
 const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], describe: None, cure: "" };
 
-/// The kinds that are told apart.
+/// The kinds that are recognised.
 const STRANGERS: &[Stranger] = &[
     Stranger {
         what: "a NumPy array",
@@ -107,7 +107,7 @@ const STRANGERS: &[Stranger] = &[
     },
 ];
 
-/// Zarr, which is told by the name of its metadata.
+/// Zarr, recognised by the name of its metadata.
 const ZARR_GROUP: Stranger = Stranger { what: "a Zarr group", ..PLAIN };
 const ZARR_ARRAY: Stranger = Stranger { what: "a Zarr array", ..PLAIN };
 /// One document where lines are expected.
@@ -117,7 +117,7 @@ const JSON_DOCUMENT: Stranger = Stranger {
     ..PLAIN
 };
 
-/// What a file is, and how sure that is.
+/// Recognises a file. Returns how sure the match is, too.
 pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> {
     let base = file.name.rsplit('/').next().unwrap_or(file.name);
     match base {
@@ -144,13 +144,13 @@ pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> 
         let begins = matches!(file.head.trim_ascii_start().first(), Some(b'{' | b'['));
         (begins && ends_with(file.name, ".json")).then_some((Sure::Barely, &JSON_DOCUMENT))
     };
-    // Of kinds that share their first bytes (archives) the one with the name is meant, and else the plain archive.
+    // Of kinds that share their magic number (archives) the one with a matching name wins, otherwise the plain archive.
     let known = STRANGERS.iter().filter_map(sure);
     let rank = |(sure, stranger): &(Sure, &Stranger)| (*sure, stranger.what == "a ZIP archive");
     known.max_by_key(rank).or_else(document)
 }
 
-/// What a folder is.
+/// Recognises a folder.
 pub(super) fn in_folder(folder: &FolderLook<'_>) -> Option<&'static Stranger> {
     let has = |name: &str| {
         let path = format!("{}/{name}", folder.folder.trim_end_matches('/'));
@@ -164,7 +164,7 @@ pub(super) fn in_folder(folder: &FolderLook<'_>) -> Option<&'static Stranger> {
 }
 
 impl Stranger {
-    /// Says what was seen and what can be done.
+    /// The error: what was found and what can be done.
     pub(super) fn refuse(&self, name: &str, seen: Option<String>) -> Error {
         let what = seen.as_deref().unwrap_or(self.what);
         let cure = if self.cure.is_empty() { String::new() } else { format!("; {}", self.cure) };

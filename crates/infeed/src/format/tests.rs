@@ -4,7 +4,7 @@ use infeed_core::{Error, FieldSpec, Format, Index, OpenRequest, Shard, Store, St
 use serde_json::json;
 use std::sync::Arc;
 
-/// Takes any object whose name does not start with `bad`.
+/// Accepts any object whose name does not start with `bad`.
 #[derive(Debug)]
 struct Picky;
 
@@ -82,7 +82,7 @@ fn arguments_are_checked_by_the_table_row() {
             OpenRequest { entry, store: &store, paths: &paths, found: None, listed: None, given, threads: 1 };
         check_arguments(entry, given).and_then(|()| entry.open(request)).unwrap_err().to_string()
     };
-    // Sound arguments get as far as the tar itself, which has no rows.
+    // Valid arguments get as far as the tar itself, which has no rows.
     for index in ["auto", "off", "beside", "some/folder"] {
         let message = open(json!({"lenient": true, "index": index}));
         assert!(message.contains("there are no rows"), "{message}");

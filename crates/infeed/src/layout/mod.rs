@@ -1,6 +1,6 @@
-//! How rows lie in bytes: what indexed reading (`format`) and reading from front to back (`stream`) have in common.
+//! How rows are stored in bytes: shared by indexed reading (`format`) and streams (`stream`).
 //!
-//! * [`rows`]: files of one row after the other, and what makes records of them.
+//! * [`rows`]: files of one row after the other, and their codecs.
 //! * [`tar`]: headers and names of tar members.
 
 pub(crate) mod rows;

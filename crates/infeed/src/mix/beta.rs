@@ -1,17 +1,17 @@
-//! How much of each partner: numbers with a Beta distribution.
+//! Mixing weights: random numbers with a Beta distribution.
 
 use infeed_core::Rng;
 
-/// A draw from Beta(alpha, alpha), as f32: then `1 - lambda` is exact in f64, and labels tell lambda without loss.
+/// Draws from Beta(alpha, alpha), as f32: then `1 - lambda` is exact in f64, and labels hold lambda without loss.
 pub(super) fn draw(alpha: f64, rng: &mut Rng) -> f32 {
     let (a, b) = (ln_gamma(alpha, rng), ln_gamma(alpha, rng));
-    // a / (a + b) from the logarithms: for a small alpha the numbers themselves are below the smallest float.
+    // a / (a + b) from the logarithms: for a small alpha the numbers themselves would underflow.
     (1.0 / (1.0 + (b - a).exp())) as f32
 }
 
-/// The logarithm of a draw from Gamma(shape), by the method of Marsaglia and Tsang.
+/// Draws the logarithm of a Gamma(shape) variate, by the method of Marsaglia and Tsang.
 fn ln_gamma(shape: f64, rng: &mut Rng) -> f64 {
-    // The method wants a shape of at least 1; Gamma(s) is Gamma(s + 1) times a power of a uniform number.
+    // The method needs a shape of at least 1; Gamma(s) is Gamma(s + 1) times a power of a uniform number.
     let lift = if shape < 1.0 { (above_zero(rng).ln() / shape).max(-1e300) } else { 0.0 };
     let d = if shape < 1.0 { shape + 1.0 } else { shape } - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();
@@ -24,13 +24,13 @@ fn ln_gamma(shape: f64, rng: &mut Rng) -> f64 {
     }
 }
 
-/// A draw from the standard normal distribution (Box and Muller).
+/// Draws from the standard normal distribution (Box and Muller).
 fn normal(rng: &mut Rng) -> f64 {
     let (radius, angle) = ((-2.0 * above_zero(rng).ln()).sqrt(), std::f64::consts::TAU * rng.unit());
     radius * angle.cos()
 }
 
-/// A uniform number that has a logarithm.
+/// Draws a uniform number above zero, so that it has a logarithm.
 fn above_zero(rng: &mut Rng) -> f64 {
     1.0 - rng.unit()
 }

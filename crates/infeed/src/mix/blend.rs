@@ -3,11 +3,11 @@
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 use infeed_core::Dtype;
 
-/// Elements that are widened at a time: they stay in the first-level cache.
+/// Elements widened at a time: they stay in the L1 cache.
 const CHUNK: usize = 1024;
 
-/// Every sample becomes `lambda` of itself and the rest of the sample before it; the first one's partner is the last.
-/// `spare` is memory to use.
+/// Replaces every sample by `lambda` of itself plus the rest of the sample before it; the first one's partner is the
+/// last. `spare` is scratch memory.
 pub(super) fn blend(dtype: Dtype, data: &mut [u8], samples: usize, lambda: f32, spare: &mut Vec<u8>) {
     let each = data.len() / samples.max(1);
     if samples < 2 || each == 0 {
@@ -15,7 +15,7 @@ pub(super) fn blend(dtype: Dtype, data: &mut [u8], samples: usize, lambda: f32, 
     }
     spare.clear();
     spare.extend_from_slice(&data[(samples - 1) * each..]);
-    // From the end: the sample before is still as it was.
+    // Backwards, so that the sample before is still unchanged.
     for at in (1..samples).rev() {
         let (before, from) = data.split_at_mut(at * each);
         pair(dtype, &mut from[..each], &before[(at - 1) * each..], lambda);
@@ -23,7 +23,7 @@ pub(super) fn blend(dtype: Dtype, data: &mut [u8], samples: usize, lambda: f32, 
     pair(dtype, &mut data[..each], spare, lambda);
 }
 
-/// What lambda leaves to the partner.
+/// Returns the partner's weight.
 pub(super) fn rest(lambda: f32) -> f32 {
     (1.0 - f64::from(lambda)) as f32
 }

@@ -1,4 +1,4 @@
-//! Rectangles that are cut out of one sample and pasted into the next.
+//! Rectangles that are cut from one sample and pasted into the next.
 
 use infeed_core::{PixelLayout, Rng};
 
@@ -10,8 +10,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// The rectangle that torchvision computes: around a random point, `1 - lambda` of the area unless the border is in the
-    /// way.
+    /// Draws the rectangle as torchvision does: around a random point, `1 - lambda` of the area, clipped at the border.
     pub(super) fn draw(lambda: f32, height: usize, width: usize, rng: &mut Rng) -> Self {
         let half = 0.5 * (1.0 - f64::from(lambda)).sqrt();
         let mut side = |n: usize| {
@@ -23,14 +22,14 @@ impl Cut {
         Cut { x, y: side(height) }
     }
 
-    /// What is left of the sample itself.
+    /// Returns the remaining share of the sample itself.
     pub(super) fn lambda(&self, height: usize, width: usize) -> f32 {
         let area = (self.x.1 - self.x.0) * (self.y.1 - self.y.0);
         (1.0 - area as f64 / (width * height) as f64) as f32
     }
 }
 
-/// The pixels of one field's samples.
+/// The pixel layout of one field's samples.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pixels {
     pub(super) layout: PixelLayout,
@@ -47,7 +46,7 @@ impl Pixels {
         self.height * self.width * self.channels * self.element
     }
 
-    /// The byte ranges of a rectangle's rows.
+    /// Returns the byte ranges of a rectangle's rows.
     fn rows(self, cut: Cut) -> impl Iterator<Item = (usize, usize)> {
         let (planes, pixel) = match self.layout {
             PixelLayout::Hwc => (1, self.channels * self.element),
@@ -63,7 +62,8 @@ impl Pixels {
     }
 }
 
-/// Every sample gets the rectangle of the sample before it; the first one that of the last. `spare` is memory to use.
+/// Pastes the rectangle of the sample before into every sample; the first gets that of the last. `spare` is scratch
+/// memory.
 pub(super) fn paste(pixels: Pixels, data: &mut [u8], samples: usize, cut: Cut, spare: &mut Vec<u8>) {
     let each = pixels.bytes();
     if samples < 2 || cut.x.0 == cut.x.1 {
@@ -74,7 +74,7 @@ pub(super) fn paste(pixels: Pixels, data: &mut [u8], samples: usize, cut: Cut, s
     for (start, end) in pixels.rows(cut) {
         spare.extend_from_slice(&data[last + start..last + end]);
     }
-    // From the end: the sample before is still as it was.
+    // Backwards, so that the sample before is still unchanged.
     for at in (1..samples).rev() {
         let (before, from) = data.split_at_mut(at * each);
         let before = &before[(at - 1) * each..];

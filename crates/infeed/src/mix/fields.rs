@@ -1,18 +1,18 @@
-//! Which fields are mixed, and which one holds the labels.
+//! Selects the fields that are mixed, and the field of the labels.
 
 use super::{cut::Pixels, labels::is_integer};
 use infeed_core::{Dim, Dtype, Error, FieldKind, FieldSpec, Result, Spec};
 
-/// Where the labels are.
+/// The field of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) field: usize,
     pub(super) classes: usize,
-    /// Class numbers; otherwise shares of classes, as another mix left them.
+    /// Whether they are class numbers; otherwise they are shares of classes, from an earlier mix.
     pub(super) numbers: bool,
 }
 
-/// Finds the labels: the field of that name, or the only one that can be meant.
+/// Finds the labels: the field of that name, or the only candidate.
 pub(super) fn label(
     owner: &str,
     input: &Spec,
@@ -77,7 +77,7 @@ fn is_number(spec: &FieldSpec) -> bool {
     spec.kind == FieldKind::Array && spec.shape.is_empty() && is_integer(spec.dtype)
 }
 
-/// The number of classes of labels that are shares already.
+/// Returns the number of classes of labels that are shares already.
 fn shares(spec: &FieldSpec) -> Option<usize> {
     match (spec.kind, spec.dtype, spec.shape.as_slice()) {
         (FieldKind::Array, Dtype::F32, [Dim::Fixed(n)]) if *n > 0 => Some(*n),
@@ -110,7 +110,7 @@ pub(super) fn check(owner: &str, input: &Spec, on: &[usize], label: &Label) -> R
     Ok(())
 }
 
-/// The pixels of fields that get a rectangle of their neighbour: they must be images of one size.
+/// Returns the pixel layout of fields that get a rectangle of their neighbour: they must be images of one size.
 pub(super) fn pixels(owner: &str, input: &Spec, on: &[usize]) -> Result<Vec<Pixels>> {
     let mut out: Vec<Pixels> = Vec::with_capacity(on.len());
     for at in on {

@@ -1,14 +1,14 @@
-//! Class numbers become shares of classes.
+//! Turns class numbers into shares of classes.
 
 use super::blend::rest;
 use infeed_core::{Context, Dtype, Error, FieldSpec, Result, Transform, Value};
 
-/// Whether class numbers can be of this type.
+/// Whether class numbers can have this dtype.
 pub(super) fn is_integer(dtype: Dtype) -> bool {
     !dtype.is_float() && dtype != Dtype::Bool
 }
 
-/// The class numbers of a batch.
+/// Returns the class numbers of a batch.
 fn read(dtype: Dtype, data: &[u8]) -> impl Iterator<Item = i128> {
     data.chunks_exact(dtype.size()).map(move |bytes| {
         let mut wide = [0; 8];

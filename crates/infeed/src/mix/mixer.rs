@@ -1,4 +1,4 @@
-//! What MixUp, CutMix and the choice between them have in common.
+//! What MixUp, CutMix and RandomMix have in common.
 
 use super::{
     beta,
@@ -29,18 +29,18 @@ pub(super) const LABEL: Param = Param {
     about: "field of the labels; None takes the only field of whole numbers",
 };
 
-/// Mixes neighbouring samples of a batch, one way or the other.
+/// Mixes neighbouring samples of a batch by sum or by rectangle.
 #[derive(Debug)]
 pub(super) struct Mixer {
     /// Its name.
     pub(super) owner: &'static str,
-    /// For sums of samples.
+    /// Alpha for sums of samples.
     pub(super) mixup: Option<f64>,
-    /// For rectangles.
+    /// Alpha for rectangles.
     pub(super) cutmix: Option<f64>,
-    /// How likely rectangles are, where both are there.
+    /// Probability of rectangles, if both are enabled.
     pub(super) switch: f64,
-    /// How likely a batch is mixed at all.
+    /// Probability that a batch is mixed at all.
     pub(super) p: f64,
     pub(super) num_classes: Option<usize>,
     pub(super) label: Option<String>,
@@ -53,7 +53,7 @@ enum Choice {
 }
 
 impl Mixer {
-    /// A mixer that does nothing yet, with [`NUM_CLASSES`] and [`LABEL`] read.
+    /// Creates a mixer with [`NUM_CLASSES`] and [`LABEL`] read, and nothing enabled.
     pub(super) fn new(owner: &'static str, args: &Args) -> Result<Self> {
         let num_classes = match args.is_none("num_classes") {
             true => None,
@@ -109,7 +109,7 @@ impl BatchTransform for Mixer {
     fn apply(&self, batch: &mut BatchMut<'_>, context: &mut Context<'_>) -> Result<()> {
         let label = self.find(batch.spec)?;
         let samples = batch.samples;
-        // A sample alone has no partner.
+        // A single sample has no partner.
         let choice = if samples < 2 { Choice::Nothing } else { self.choose(&mut context.rng) };
         let spare = &mut context.scratch.pixels;
         let lambda = match choice {

@@ -1,8 +1,8 @@
 //! Batch to batch: samples are mixed with their neighbours. Names and parameters are those of `torchvision.transforms.v2`.
 //!
-//! The thread that finishes a batch mixes it where it lies. The partner of a sample is the one before it, as if the batch
-//! were rolled by one; going from the end, only the last sample must be set aside. To add a batch transform: a folder, its
-//! `mod` line and its `ENTRY` here.
+//! The thread that finishes a batch mixes it in place. The partner of a sample is the one before it, as if the batch
+//! were rolled by one; going backwards, only the last sample must be set aside. To add a batch transform: a folder,
+//! its `mod` line and its `ENTRY` here.
 
 mod beta;
 mod blend;

@@ -59,7 +59,7 @@ fn run(
     let before = pixels(image.dtype, labels.len() * image.fixed_shape().unwrap().iter().product::<usize>());
     let mut after = before.clone();
     let mut numbers: Vec<u8> = labels.iter().flat_map(|l| l.to_ne_bytes()).collect();
-    // Left over from another batch.
+    // Stale content from another batch.
     let mut shares = vec![7u8; labels.len() * CLASSES * 4];
     let promised = transform.spec(spec, &[0])?;
     assert_eq!(promised.fields[1].1, FieldSpec::array(Dtype::F32, vec![Dim::Fixed(CLASSES)]));
@@ -72,7 +72,7 @@ fn run(
     Ok((after, widen(Dtype::F32, &shares), before))
 }
 
-/// The share of its own class that the labels tell; all classes of neighbours differ in these tests.
+/// The share of its own class in the labels; neighbours have different classes in these tests.
 fn lambda(labels: &[i64], shares: &[f32]) -> f32 {
     shares[labels[0] as usize]
 }
@@ -133,7 +133,7 @@ proptest! {
         let spec = spec(dtype, layout, height, width);
         let (after, shares, before) = run(&*transform, &spec, &labels, Rng::at(1, 2, row, 3)).unwrap();
         check_labels(&labels, &shares);
-        // The same draws as torchvision makes them: what is left, column, row.
+        // The same draws as in torchvision: lambda, column, row.
         let mut rng = Rng::at(1, 2, row, 3);
         let l = beta::draw(alpha, &mut rng);
         let (cx, cy) = (rng.below(width as u64) as i64, rng.below(height as u64) as i64);

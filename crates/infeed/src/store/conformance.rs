@@ -1,4 +1,4 @@
-//! What every store must hold to. Whoever writes a store holds it to this: [`check`] names all faults of it.
+//! The conformance suite of stores: [`check`] lists all faults of a store.
 
 use infeed_core::{Error, Found, Shard, Store, StoreExt, forward};
 use std::{
@@ -14,11 +14,11 @@ pub type PutObject = Box<dyn Fn(&str, &[u8])>;
 pub struct StoreCase {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// What names begin with: a folder of its own, with a `/` at its end.
+    /// The prefix of all names: a folder of its own, ending in `/`.
     pub root: String,
-    /// Writes an object, in place of one of the same name.
+    /// Writes an object, replacing one of the same name.
     pub put: PutObject,
-    /// How many objects the largest listing has.
+    /// The number of objects in the largest listing.
     pub many: usize,
 }
 
@@ -28,11 +28,11 @@ impl std::fmt::Debug for StoreCase {
     }
 }
 
-/// One check: what is wrong, if anything.
+/// One check. The error says what is wrong.
 type Check = fn(&StoreCase) -> Result<(), String>;
 
-/// Checks one store: list, stat, ranges at every edge, missing, empty and changed objects, many names, many threads, and
-/// that streams and maps give what ranges give.
+/// Checks one store: list, stat, ranges at every boundary, missing, empty and changed objects, many names, many
+/// threads, and that streams and maps return the same bytes as ranges.
 pub fn check(what: &str, case: &StoreCase) -> Vec<String> {
     let mut faults = Vec::new();
     let checks: [(&str, Check); 9] = [
@@ -93,7 +93,7 @@ fn list_and_stat(case: &StoreCase) -> Result<(), String> {
     let names: Vec<String> = ["l/b", "l/a", "l/b"].map(|name| format!("{}{name}", case.root)).to_vec();
     let stat = case.store.stat(&names).map_err(said)?;
     require(stat.iter().map(|s| &*s.name).eq(names.iter().map(|n| &**n)), "stat changes the order of names")?;
-    require(case.store.stat(&[]).map_err(said)?.is_empty(), "nothing was asked for and something came")?;
+    require(case.store.stat(&[]).map_err(said)?.is_empty(), "stat of no names returned objects")?;
     let files = case.store.names(&format!("{}l", case.root)).map_err(said)?;
     let files: Vec<&String> = files.iter().filter(|name| !name.ends_with('/')).collect();
     require(files.len() == 4 && files.is_sorted(), format!("names below a folder: {files:?}"))
@@ -113,10 +113,10 @@ fn ranges(case: &StoreCase) -> Result<(), String> {
         let right = bytes[..] == all[range.start as usize..range.end as usize];
         require(right, format!("bytes {range:?} are wrong"))?;
     }
-    require(case.store.read(&shard, &[]).map_err(said)?.is_empty(), "no range gave bytes")?;
+    require(case.store.read(&shard, &[]).map_err(said)?.is_empty(), "a read of no ranges returned bytes")?;
     for beyond in [0..10_001, 10_000..10_001, 20_000..20_001, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
         let read = case.store.read(&shard, std::slice::from_ref(&beyond));
-        let error = read.err().ok_or(format!("{beyond:?} is beyond the end and came"))?;
+        let error = read.err().ok_or(format!("the range {beyond:?} beyond the end was read"))?;
         require(
             error.to_string().contains("ranges"),
             format!("the error does not name the object: {error}"),
@@ -132,11 +132,11 @@ fn streams_and_maps(case: &StoreCase) -> Result<(), String> {
         let mut read = Vec::new();
         let mut stream = forward(&case.store, &shard, from).map_err(said)?;
         stream.read_to_end(&mut read).map_err(|e| e.to_string())?;
-        require(read == all[from as usize..], format!("the stream from {from} is not what ranges give"))?;
+        require(read == all[from as usize..], format!("the stream from {from} differs from ranges"))?;
     }
-    require(forward(&case.store, &shard, all.len() as u64 + 1).is_err(), "a stream begins beyond the end")?;
+    require(forward(&case.store, &shard, all.len() as u64 + 1).is_err(), "a stream starts beyond the end")?;
     if let Some(map) = case.store.map(&shard).map_err(said)? {
-        require(map[..] == all, "the map is not what ranges give")?;
+        require(map[..] == all, "the map differs from ranges")?;
     }
     Ok(())
 }
@@ -173,7 +173,7 @@ fn changed(case: &StoreCase) -> Result<(), String> {
     let fails = |what: &str, error: Option<Error>| match error {
         Some(error) if error.to_string().contains("changed") => Ok(()),
         Some(error) => Err(format!("{what}: the error does not say that it changed: {error}")),
-        None => Err(format!("{what}: bytes of another object came")),
+        None => Err(format!("{what}: bytes of another object were returned")),
     };
     fails("shorter", case.store.read(&shard, &[0..100, 4_500..5_000]).err())?;
     let (shard, _) = put(case, "changed", 4_000)?;
@@ -187,7 +187,7 @@ fn find(case: &StoreCase) -> Result<(), String> {
     }
     let found = |path: &str| case.store.find(&format!("{}{path}", case.root)).map_err(said);
     let file = |name: &str| Found::File(format!("{}{name}", case.root));
-    require(found("f/x.txt")? == [file("f/x.txt")], "an object is not itself")?;
+    require(found("f/x.txt")? == [file("f/x.txt")], "an object is not found by its name")?;
     require(found("f/t-*.tar")? == [file("f/t-0.tar"), file("f/t-1.tar")], "a star")?;
     require(found("f/t-{1..0}.tar")? == [file("f/t-1.tar"), file("f/t-0.tar")], "braces")?;
     require(found("f/**/t-2.tar")? == [file("f/deep/t-2.tar")], "two stars")?;
@@ -211,7 +211,7 @@ fn threads(case: &StoreCase) -> Result<(), String> {
             }
         };
         let started: Vec<_> = (0..8).map(|thread| scope.spawn(work(thread))).collect();
-        let broke = |_| Err("a thread broke down".to_owned());
+        let broke = |_| Err("a thread panicked".to_owned());
         started.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(broke))
     })
 }

@@ -1,4 +1,4 @@
-//! The table of stores: which scheme of a URL means which store.
+//! The table of stores, by URL scheme.
 
 use infeed_core::{Error, Result, Store, registry::nearest};
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use std::sync::Arc;
 pub struct StoreEntry {
     /// Its name.
     pub name: &'static str,
-    /// One line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What its names begin with, without the colon; of local files there is also a form without a scheme.
+    /// The scheme of its names, without the colon; local files also have a form without a scheme.
     pub scheme: &'static str,
-    /// Makes it.
+    /// Creates it.
     pub open: fn() -> Result<Arc<dyn Store>>,
 }
 
-/// The stores there are.
+/// All stores.
 #[rustfmt::skip] // one line each
 pub const STORES: &[&StoreEntry] = &[
     &super::local::ENTRY,
     &super::memory::ENTRY,
 ];
 
-/// The store that a name speaks of, and nothing for a plain path.
+/// Returns the store of a name; `None` for a plain path.
 ///
-/// A scheme that is not in the table counts only with `//` behind it: file names may have colons.
+/// A scheme that is not in the table counts only if `//` follows: file names may contain colons.
 pub(super) fn entry_of(name: &str) -> Result<Option<&'static StoreEntry>> {
     let Some(scheme) = scheme(name) else { return Ok(None) };
     if let Some(entry) = STORES.iter().find(|entry| entry.scheme == scheme) {
@@ -47,7 +47,7 @@ pub(super) fn entry_of(name: &str) -> Result<Option<&'static StoreEntry>> {
     )))
 }
 
-/// What stands before the first colon, if that can be a scheme.
+/// Returns the text before the first colon, if it can be a scheme.
 fn scheme(name: &str) -> Option<&str> {
     let end = name.find([':', '/'])?;
     let scheme = &name[..end];

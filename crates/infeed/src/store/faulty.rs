@@ -1,7 +1,7 @@
-//! A store that fails on purpose: short reads, errors, bad sectors, files that end early, delays.
+//! A store that fails on purpose: short reads, errors, bad sectors, truncated files, delays.
 //!
-//! Tests wrap any store in it. What goes wrong is a function of the seed, the object, the range and how often that range
-//! was asked for, so a failure can be repeated whatever the number of threads.
+//! Tests wrap any store in it. Faults are a function of the seed, the object, the range and how often that range was
+//! requested, so a failure can be reproduced with any number of threads.
 
 use bytes::Bytes;
 use infeed_core::{Error, Found, Hold, Result, Rng, Shard, Store};
@@ -18,18 +18,18 @@ use std::{
     time::Duration,
 };
 
-/// How often what goes wrong: shares of 0 to 1.
+/// The rate of each kind of fault, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultRates {
-    /// All random choices come from it.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// Reads that fail once; asked again, they may succeed.
+    /// Reads that fail once; a retry may succeed.
     pub errors: f64,
-    /// Reads that give fewer bytes than were asked for, without saying so.
+    /// Reads that silently return fewer bytes than requested.
     pub short: f64,
     /// Blocks of 4 KiB that can never be read.
     pub bad_blocks: f64,
-    /// Objects of which the last part is gone.
+    /// Objects whose last part is missing.
     pub truncated: f64,
     /// Reads that take a millisecond longer.
     pub delays: f64,
@@ -41,7 +41,7 @@ impl Default for FaultRates {
     }
 }
 
-/// Rates, whether they are in force, and what has happened. Shared by all stores that were opened under it.
+/// Rates, whether they are active, and counters. Shared by all stores opened with it.
 #[derive(Debug, Default)]
 pub struct Faults {
     rates: FaultRates,
@@ -50,21 +50,21 @@ pub struct Faults {
     counts: [AtomicU64; 5],
 }
 
-/// What [`Faults::counts`] counts.
+/// The names of the counters in [`Faults::counts`].
 pub const FAULTS: [&str; 5] = ["errors", "short", "bad_blocks", "truncated", "delays"];
 
 impl Faults {
-    /// Faults that begin with [`Faults::arm`].
+    /// Creates faults that start with [`Faults::arm`].
     pub fn new(rates: FaultRates) -> Arc<Self> {
         Arc::new(Faults { rates, ..Faults::default() })
     }
 
-    /// Begins, or stops, to fail.
+    /// Turns faults on or off.
     pub fn arm(&self, armed: bool) {
         self.armed.store(armed, Relaxed);
     }
 
-    /// How many of each of [`FAULTS`] have been injected.
+    /// Returns how many of each of [`FAULTS`] have been injected.
     pub fn counts(&self) -> [u64; 5] {
         std::array::from_fn(|kind| self.counts[kind].load(Relaxed))
     }
@@ -76,17 +76,17 @@ impl Faults {
 
 static WANTED: Mutex<Option<Arc<Faults>>> = Mutex::new(None);
 
-/// Lets every store that is opened from now on fail so; `None` ends that. For tests of whole pipelines.
+/// Makes every store opened from now on fail like this; `None` ends it. For tests of whole pipelines.
 pub fn inject(faults: Option<Arc<Faults>>) {
     *WANTED.hold() = faults;
 }
 
-/// What [`inject`] was given.
+/// Returns the argument of the last [`inject`].
 pub(super) fn wanted() -> Option<Arc<Faults>> {
     WANTED.hold().clone()
 }
 
-/// Bytes of the blocks that can be bad.
+/// Size of the blocks that can be bad.
 const BLOCK: u64 = 4096;
 
 /// Any store, with faults.
@@ -102,12 +102,12 @@ impl FaultyStore {
         FaultyStore { inner, faults }
     }
 
-    /// A choice that depends on nothing but the seed and these numbers.
+    /// A random choice that depends only on the seed and these numbers.
     fn chance(&self, share: f64, name: u64, place: u64, kind: u64) -> bool {
         share > 0.0 && Rng::at(self.faults.rates.seed, name, place, kind).chance(share)
     }
 
-    /// What is wrong with one range, if anything: an error, or how many bytes come.
+    /// Decides the fault of one range: an error, or how many bytes are returned.
     fn fate(&self, shard: &Shard, range: &Range<u64>) -> Result<u64> {
         let (rates, name) = (&self.faults.rates, hash(&*shard.name));
         let len = range.end.saturating_sub(range.start);
@@ -184,7 +184,7 @@ impl Store for FaultyStore {
         self.inner.will_read(shard, ranges);
     }
 
-    // No map and no stream: both would get around the faults, so readers fall back to ranges.
+    // No map and no stream: both would bypass the faults, so readers fall back to ranges.
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         self.inner.names(folder)

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// The table row of this store.
+/// The entry of this store.
 pub(super) const ENTRY: StoreEntry = StoreEntry {
     name: "memory",
     about: "objects that this process keeps in memory: `mem:NAME`",
@@ -21,10 +21,10 @@ pub(super) const ENTRY: StoreEntry = StoreEntry {
     open: || Ok(Arc::new(MemoryStore::shared().clone())),
 };
 
-/// What names of the shared store begin with.
+/// The prefix of names of the shared store.
 const SCHEME: &str = "mem:";
 
-/// A store that is a map from names to bytes. Reading copies nothing. Clones share their objects.
+/// A store that maps names to bytes. Reading copies nothing. Clones share their objects.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
     objects: Arc<RwLock<BTreeMap<String, Object>>>,
@@ -34,23 +34,23 @@ pub struct MemoryStore {
 #[derive(Debug, Clone)]
 struct Object {
     bytes: Bytes,
-    /// The number of the call that put it in: takes the place of a time, so that a replaced object is noticed.
+    /// Increases with every `put`; used like a modification time, so that a replaced object is noticed.
     version: u64,
 }
 
 impl MemoryStore {
-    /// A store with nothing in it.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The store behind `mem:` names, one for the whole process.
+    /// Returns the store of `mem:` names, one for the whole process.
     pub fn shared() -> &'static MemoryStore {
         static SHARED: LazyLock<MemoryStore> = LazyLock::new(MemoryStore::new);
         &SHARED
     }
 
-    /// Puts an object in, in place of one with the same name.
+    /// Adds an object, replacing one with the same name.
     pub fn put(&self, name: impl AsRef<str>, bytes: impl Into<Bytes>) {
         let version = 1 + self.puts.fetch_add(1, Ordering::Relaxed);
         let object = Object { bytes: bytes.into(), version };
@@ -58,7 +58,7 @@ impl MemoryStore {
         objects.insert(bare(name.as_ref()).to_owned(), object);
     }
 
-    /// Takes an object out; says whether there was one. What was read of it stays valid.
+    /// Removes an object. Returns whether there was one. Bytes that were read from it stay valid.
     pub fn remove(&self, name: &str) -> bool {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(bare(name)).is_some()
     }
@@ -76,7 +76,7 @@ impl MemoryStore {
         })
     }
 
-    /// The object a shard was listed as: not one that has taken its place.
+    /// Returns the object that was listed, not one that replaced it.
     fn same(&self, shard: &Shard) -> Result<Bytes> {
         let object = self.get(&shard.name)?;
         if object.bytes.len() as u64 != shard.size || shard.modified.is_some_and(|v| v != object.version) {
@@ -87,12 +87,12 @@ impl MemoryStore {
     }
 }
 
-/// A name without its scheme: `mem:a`, `mem://a` and `a` are the same object.
+/// Returns a name without its scheme: `mem:a`, `mem://a` and `a` are the same object.
 fn bare(name: &str) -> &str {
     name.strip_prefix(SCHEME).map_or(name, |rest| rest.strip_prefix("//").unwrap_or(rest))
 }
 
-/// What stands before the bare name.
+/// Returns what precedes the bare name.
 fn scheme(name: &str) -> &str {
     &name[..name.len() - bare(name).len()]
 }

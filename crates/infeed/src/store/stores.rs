@@ -1,4 +1,4 @@
-//! All stores behind one: the name of an object says which.
+//! All stores behind one interface: the name of an object selects the store.
 
 use super::{
     LocalStore, StoreEntry,
@@ -16,20 +16,19 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Every store of the table, each made when a name first speaks of it. Several can be used in one recipe.
+/// Every store of the table, each created at its first use. Several can be used in one recipe.
 ///
-/// It also holds stores to their word: bytes that are shorter or longer than the range that was asked for are an error
-/// here, so that no reader has to check.
+/// It also checks that stores return as many bytes as were requested, so that no reader has to.
 #[derive(Debug)]
 pub struct Stores {
-    /// Plain paths, which are most names: found without a look at the table.
+    /// Plain paths, which are the most frequent: served without a table lookup.
     local: Arc<dyn Store>,
     /// Parallel to [`STORES`].
     others: Vec<OnceLock<Arc<dyn Store>>>,
 }
 
 impl Stores {
-    /// All stores, none of them opened but that of local files.
+    /// Creates the stores; only that of local files is opened.
     pub fn new() -> Self {
         Stores {
             local: faulted(Arc::new(LocalStore::new())),
@@ -37,7 +36,7 @@ impl Stores {
         }
     }
 
-    /// The same, as every reader takes it.
+    /// Returns the stores as readers take them.
     pub fn shared() -> Arc<dyn Store> {
         Arc::new(Stores::new())
     }
@@ -63,7 +62,7 @@ impl Stores {
     }
 }
 
-/// A store that fails as often as a test has asked for; as it is otherwise.
+/// Wraps a store with the faults that a test has injected, if any.
 fn faulted(store: Arc<dyn Store>) -> Arc<dyn Store> {
     match faulty::wanted() {
         Some(faults) => Arc::new(FaultyStore::new(store, faults)),
@@ -110,6 +109,7 @@ impl Store for Stores {
         if let [(store, _)] = asked.as_slice() {
             return retry(|| store.stat(names));
         }
+        // For names of several stores each store is called once, with all of its names.
         let mut out = vec![None; names.len()];
         for (store, places) in asked {
             let mine: Vec<String> = places.iter().map(|place| names[*place].clone()).collect();

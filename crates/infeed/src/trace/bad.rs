@@ -1,4 +1,4 @@
-//! A bad sample is data, not a crash: all are counted, the first are kept.
+//! Bad samples: all are counted, the first are kept.
 
 use infeed_core::{Error, Hold, Result};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 /// One bad sample, as `stats()` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BadSample {
-    /// Epoch in which it came up.
+    /// The epoch in which it occurred.
     pub epoch: u64,
     /// Its row.
     pub row: u64,
@@ -15,10 +15,10 @@ pub struct BadSample {
     pub error: String,
 }
 
-/// How many bad samples are kept word for word; all are counted.
+/// How many bad samples are kept in full; all are counted.
 const KEPT: usize = 100;
 
-/// Counts and keeps bad samples.
+/// Counts bad samples and keeps the first.
 #[derive(Debug, Default)]
 pub(crate) struct BadSamples {
     counted: Mutex<Counted>,
@@ -31,7 +31,7 @@ struct Counted {
 }
 
 impl BadSamples {
-    /// Records one. An error when there are more than `limit`.
+    /// Records one. Fails if there are more than `limit`.
     pub(crate) fn record(&self, epoch: u64, row: u64, error: &Error, limit: u64) -> Result<()> {
         let mut counted = self.counted.hold();
         counted.all += 1;
@@ -44,7 +44,7 @@ impl BadSamples {
         Ok(())
     }
 
-    /// How many, and the first of them sorted by epoch and row.
+    /// Returns how many there are, and the first of them sorted by epoch and row.
     pub(crate) fn report(&self) -> (u64, Vec<BadSample>) {
         let counted = self.counted.hold();
         let mut kept = counted.first.clone();

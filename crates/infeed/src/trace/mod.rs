@@ -1,4 +1,4 @@
-//! Everything is seen: counters that every thread adds to, and what they mean.
+//! Counters that every thread adds to, and their interpretation.
 
 mod bad;
 mod pace;
@@ -12,7 +12,7 @@ use bad::BadSamples;
 use pace::Pace;
 use std::sync::atomic::AtomicU64;
 
-/// Counters of a loader, over all its epochs. Added to once per piece or batch, so they cost nothing.
+/// Counters of a loader, over all its epochs. Updated once per piece or batch, so their cost is negligible.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     /// Batches handed out.
@@ -21,7 +21,7 @@ pub(crate) struct Trace {
     pub(crate) samples: AtomicU64,
     /// Bytes read.
     pub(crate) read_bytes: AtomicU64,
-    /// Time spent reading, by whomever.
+    /// Time spent reading, by any thread.
     pub(crate) read_ns: AtomicU64,
     /// The part of it that workers spent.
     pub(crate) own_read_ns: AtomicU64,
@@ -35,7 +35,7 @@ pub(crate) struct Trace {
     pub(crate) wait_ns: AtomicU64,
     /// Time the consumer spent between batches.
     pub(crate) consumer_ns: AtomicU64,
-    /// Where reads come from.
+    /// Whether reads come from memory or from a device.
     pub(crate) pace: Pace,
     /// Bad samples.
     pub(crate) bad: BadSamples,

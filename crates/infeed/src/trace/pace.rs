@@ -1,44 +1,44 @@
-//! Whether reads come out of memory or from a device.
+//! Whether reads come from memory or from a device.
 //!
-//! Out of the page cache, reading is a copy: a worker does it best itself, right before it decodes, and handing the bytes
-//! over between threads only costs. From a device, reading is waiting: then I/O threads read ahead. Which of the two it is
-//! shows in the time that reads take, and it can change in the middle of an epoch.
+//! From the page cache, reading is a copy: a worker does it best itself, right before it decodes; handing the bytes
+//! over between threads only adds cost. From a device, reading is waiting: then I/O threads read ahead. The time that
+//! reads take shows which it is, and it can change in mid-epoch.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
-/// What a read out of the page cache takes at most, per byte and per row.
+/// Maximum time of a read from the page cache, per byte and per row.
 const NS_PER_BYTE: f64 = 0.7;
 const NS_PER_ROW: f64 = 30_000.0;
-/// How much of the average one read replaces: a single read that was interrupted does not turn the tide.
+/// Weight of one read in the moving average: a single interrupted read does not change the result.
 const WEIGHT: f64 = 1.0 / 8.0;
 
-/// A moving average of how long reads take, in units of what they would take out of memory.
+/// A moving average of the time of reads, relative to reads from memory.
 #[derive(Debug)]
 pub(crate) struct Pace {
     average: AtomicU64,
 }
 
 impl Default for Pace {
-    /// From a device, until reads show otherwise: a cold start is the worse one to be wrong about.
+    /// Assumes a device until reads show otherwise: on a cold start the other error would cost more.
     fn default() -> Self {
         Pace { average: AtomicU64::new(1.5f64.to_bits()) }
     }
 }
 
 impl Pace {
-    /// Counts a read.
+    /// Adds a read to the average.
     pub(crate) fn count(&self, bytes: u64, rows: usize, spent: Duration) {
         let memory = bytes as f64 * NS_PER_BYTE + rows as f64 * NS_PER_ROW;
         let ratio = (spent.as_nanos() as f64 / memory.max(1.0)).min(20.0);
-        // Two threads may overwrite each other's update: an average survives that.
+        // Two threads may overwrite each other's update; an average tolerates that.
         let average = f64::from_bits(self.average.load(Relaxed));
         self.average.store((average + (ratio - average) * WEIGHT).to_bits(), Relaxed);
     }
 
-    /// Whether reads are so slow that they should be made ahead of time.
+    /// Whether reads are so slow that they should be done ahead of time.
     pub(crate) fn is_slow(&self) -> bool {
         f64::from_bits(self.average.load(Relaxed)) > 1.0
     }

@@ -1,17 +1,17 @@
-//! Counters made readable.
+//! Statistics computed from the counters.
 
 use super::{BadSample, Trace, verdict};
 use serde::Serialize;
 use std::{fmt, sync::atomic::Ordering::Relaxed};
 
-/// One stage's share of the work.
+/// One stage's share of the time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageShare {
     /// `read`, `decode` or `transform`.
     pub name: &'static str,
     /// Seconds summed over its threads.
     pub seconds: f64,
-    /// Share of the time its threads had.
+    /// Share of its threads' time.
     pub busy: f64,
 }
 
@@ -22,7 +22,7 @@ pub struct Stats {
     pub batches: u64,
     /// Samples handed out.
     pub samples: u64,
-    /// Seconds in which somebody iterated.
+    /// Seconds spent iterating.
     pub seconds: f64,
     /// Samples per second.
     pub samples_per_s: f64,
@@ -38,15 +38,15 @@ pub struct Stats {
     pub io_threads: usize,
     /// Where the threads' time went.
     pub stages: Vec<StageShare>,
-    /// Share of the workers' time in which they had nothing to do.
+    /// Share of the workers' time without work.
     pub idle_share: f64,
-    /// Bad samples in all.
+    /// Total number of bad samples.
     pub bad_samples: u64,
     /// The first of them.
     pub bad: Vec<BadSample>,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
-    /// What holds the loader back, and what to do.
+    /// The bottleneck, and what to do about it.
     pub verdict: String,
 }
 
@@ -61,7 +61,7 @@ impl Stats {
         let samples = trace.samples.load(Relaxed);
         let own_read = seconds(&trace.own_read_ns).min(read);
         let worked = decode + pixels + own_read + idle;
-        // Out of the page cache workers read themselves, from a device the I/O threads do: whichever is busier counts.
+        // From the page cache workers read themselves, from a device the I/O threads do: the busier counts.
         let reading = per(own_read, worked).max(per(read - own_read, all * io_threads as f64).min(1.0));
         let (bad_samples, bad) = trace.bad.report();
         let mut stats = Stats {

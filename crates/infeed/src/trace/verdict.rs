@@ -1,8 +1,8 @@
-//! One sentence: what holds the loader back, and what to do about it.
+//! One sentence about the bottleneck, and what to do about it.
 
 use super::Stats;
 
-/// Below this share of waiting the data keeps up.
+/// Below this share of waiting the loader keeps up.
 const KEEPS_UP: f64 = 0.05;
 
 pub(super) fn of(stats: &Stats) -> String {

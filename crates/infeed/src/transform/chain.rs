@@ -1,16 +1,16 @@
-//! Transforms one after the other, for images that do not come out of a pipeline.
+//! Chains of transforms for images outside a pipeline.
 
 use super::ENTRIES;
 use crate::families;
 use infeed_core::{Context, Error, Image, Result, Rng, Scratch, Transform, Value};
 use serde_json::{Map, Value as Json};
 
-/// Some transforms, applied in turn.
+/// Transforms applied in turn.
 #[derive(Debug)]
 pub struct Chain(Vec<Box<dyn Transform>>);
 
 impl Chain {
-    /// By name and arguments.
+    /// Creates a chain from names and arguments.
     pub fn new(steps: &[(String, Map<String, Json>)]) -> Result<Self> {
         let make = |(name, args): &(String, Map<String, Json>)| {
             families::find(ENTRIES, name, "transform").and_then(|entry| entry.make(args))
@@ -18,8 +18,8 @@ impl Chain {
         Ok(Chain(steps.iter().map(make).collect::<Result<_>>()?))
     }
 
-    /// Applies them to an image. The n-th draws its random choices from (seed, epoch, row, stage + n), as the n-th stage
-    /// of a pipeline would.
+    /// Applies the transforms to an image. The n-th draws its random choices from (seed, epoch, row, stage + n), like
+    /// the n-th stage of a pipeline.
     pub fn apply(
         &self,
         image: Image,

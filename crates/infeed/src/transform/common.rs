@@ -1,4 +1,4 @@
-//! What several transforms need.
+//! Helpers for several transforms.
 
 use infeed_core::{Args, Dim, Error, FieldKind, FieldSpec, Param, Result};
 use infeed_resample::Filter;
@@ -74,7 +74,7 @@ pub(super) fn need_image(name: &str, input: &FieldSpec) -> Result<()> {
     Err(Error::plan(name, format!("works on images, but the field is {input}{cure}")))
 }
 
-/// Refuses images of one known size that differ from the other known size; the numbers are in the message.
+/// Returns a dimension if it is fixed.
 pub(super) fn known(dim: Dim) -> Option<u32> {
     match dim {
         Dim::Fixed(n) => u32::try_from(n).ok(),

@@ -3,7 +3,7 @@
 use super::policy::{Op, Space, Style};
 use infeed_core::{Context, Entry, Image, Result, Rng, Scratch, Transform, Value};
 
-/// What a record says beside its bytes.
+/// The arguments of a record.
 pub(super) struct Case {
     /// The arguments; NaN stands for none.
     pub(super) args: Vec<f64>,
@@ -15,13 +15,13 @@ impl Case {
         self.args[i]
     }
 
-    /// Two arguments, unless they are none.
+    /// Two arguments, unless they are NaN.
     pub(super) fn pair(&self, i: usize) -> Option<(f64, f64)> {
         (!self.args[i].is_nan()).then(|| (self.args[i], self.args[i + 1]))
     }
 }
 
-/// The made-up picture: a wrapping slope with noise, the same with little contrast, or one colour.
+/// The synthetic picture: a wrapping gradient with noise, the same with little contrast, or one colour.
 pub(super) fn picture(kind: u32, width: u32, height: u32, channels: u32) -> Image {
     let mut data = Vec::new();
     for i in 0..width * height * channels {
@@ -69,7 +69,7 @@ pub(super) fn check(
     assert!(records > 3, "the golden file is all but empty");
 }
 
-/// Runs the transform itself on every record, with the arguments that `json` makes of the record's.
+/// Runs the transform itself on every record, with the record's arguments converted by `json`.
 pub(super) fn check_entry(file: &[u8], entry: &Entry<dyn Transform>, json: impl Fn(&Case) -> String) {
     check(file, 0, |image, case, context| {
         let transform = entry.make(&serde_json::from_str(&json(case)).unwrap())?;
@@ -80,7 +80,7 @@ pub(super) fn check_entry(file: &[u8], entry: &Entry<dyn Transform>, json: impl 
     });
 }
 
-/// Checks every operation of a policy with every magnitude: sizes of bins, signs and pixels.
+/// Checks every operation of a policy with every magnitude: magnitudes of bins, signs and pixels.
 pub(super) fn check_ops(mut file: &[u8], ops: &[Op], space: Space, bins: usize) {
     let mut scratch = Scratch::new();
     let mut seen = 0;

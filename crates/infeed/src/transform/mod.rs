@@ -1,9 +1,9 @@
-//! Sample to sample. One folder per transform; names and parameters of those on images are those of
+//! Sample to sample. One folder per transform; image transforms have the names and parameters of
 //! `torchvision.transforms.v2`.
 //!
-//! A transform on an image changes numbers, not pixels, where it can: see [`infeed_core::Image`]. Those that need pixels
-//! use the crate `infeed-pixels` and the feature `images`. To add one, follow CONTRIBUTING.md:
-//! a folder, its `mod` line and its `ENTRY` here.
+//! An image transform changes the view of an image, not its pixels, where it can: see [`infeed_core::Image`]. Those
+//! that need pixels use the crate `infeed-pixels` and the feature `images`. To add one, follow CONTRIBUTING.md: a
+//! folder, its `mod` line and its `ENTRY` here.
 
 mod chain;
 mod common;
@@ -137,7 +137,7 @@ pub const SEQUENCES: &[&Entry<dyn Transform>] = &[
     &length::ENTRY,
 ];
 
-/// All of them.
+/// Returns all transforms.
 pub fn entries() -> Vec<&'static Entry<dyn Transform>> {
     ENTRIES.iter().chain(SEQUENCES).copied().collect()
 }

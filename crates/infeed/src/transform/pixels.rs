@@ -1,5 +1,4 @@
-//! What transforms share that look at pixels: they settle the image's view, so they want u8 pixels and come before
-//! Normalize.
+//! Helpers for transforms that need pixels: they render the image, so they need u8 pixels and come before Normalize.
 
 use infeed_core::{Args, Context, Dim, Dtype, Error, FieldSpec, Image, Param, Result};
 use infeed_pixels::{Affine, Picture, Sampling, warp_affine};
@@ -44,7 +43,7 @@ pub(super) fn fill(args: &Args) -> Result<[u8; 4]> {
     Ok(std::array::from_fn(|c| values[if values.len() == 1 { 0 } else { c.min(values.len() - 1) }] as u8))
 }
 
-/// Degrees as torchvision takes them: one number is a range about zero, otherwise `counts` says how many there may be.
+/// Reads degrees as torchvision does: one number is a range around zero; `counts` are the other allowed lengths.
 pub(super) fn degrees(args: &Args, name: &str, counts: &[usize]) -> Result<Vec<f64>> {
     let values = args.floats(name)?;
     match values.as_slice() {
@@ -81,7 +80,7 @@ pub(super) fn need_colours(name: &str, input: &FieldSpec) -> Result<()> {
     }
 }
 
-/// The pixels of a gray or RGB image for changing, and its channels.
+/// Returns the pixels of a gray or RGB image for changing, and its channels.
 pub(super) fn colours<'a>(
     image: &'a mut Image,
     context: &mut Context<'_>,
@@ -95,7 +94,7 @@ pub(super) fn colours<'a>(
     Ok((image.pixels_mut(context.scratch)?, channels))
 }
 
-/// Replaces the pixels by others of the same size, made from a picture of them.
+/// Replaces the pixels by others of the same size, computed from them.
 pub(super) fn redraw(
     image: &mut Image,
     context: &mut Context<'_>,
@@ -105,7 +104,7 @@ pub(super) fn redraw(
     resized(image, size, context, draw)
 }
 
-/// Replaces the pixels by others of (width, height), made from a picture of them.
+/// Replaces the pixels by others of (width, height), computed from them.
 pub(super) fn resized(
     image: &mut Image,
     (width, height): (u32, u32),

@@ -1,8 +1,8 @@
-//! What transforms of lists of any kind need: the array of a value, and the two ends of it.
+//! Helpers for transforms of sequences: the array of a value, and its two ends.
 
 use infeed_core::{Args, Error, Result, Tensor, Value};
 
-/// An end of a list.
+/// An end of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// The beginning.
@@ -20,7 +20,7 @@ pub(super) fn side(args: &Args, name: &str) -> Result<Side> {
     }
 }
 
-/// The array inside, or an error.
+/// Returns the array inside, or an error.
 pub(super) fn tensor(value: &mut Value) -> Result<&mut Tensor> {
     match value {
         Value::Tensor(tensor) => Ok(tensor),

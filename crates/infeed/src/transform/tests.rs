@@ -1,10 +1,10 @@
-//! What holds for every transform: what `spec` promises is what `apply` does, and the same address gives the same result.
+//! Tests of every transform: `apply` does what `spec` promises, and the same address gives the same result.
 
 use super::*;
 use infeed_core::{Context, Dim, FieldSpec, Image, Rng, Scratch, Value};
 use serde_json::{Map, Value as Json};
 
-/// Arguments with which each transform can be tried; a new transform adds its line.
+/// Arguments to test each transform with; a new transform adds its line.
 fn sample_args(name: &str) -> &'static str {
     match name {
         "Resize" => r#"{"size": [9, 13]}"#,

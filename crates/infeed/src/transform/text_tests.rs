@@ -1,5 +1,5 @@
-//! What holds for the transforms of tokens: what `spec` promises is what `apply` does, both places fit together, and the
-//! same address gives the same result.
+//! Tests of the token transforms: `apply` does what `spec` promises, both places fit together, and the same address
+//! gives the same result.
 
 use super::{
     SEQUENCES,
@@ -26,7 +26,7 @@ fn apply(transform: &dyn Transform, mut value: Value, row: u64) -> Result<(Vec<u
     }
 }
 
-/// Arguments for each but `Tokenize`, which needs a file.
+/// Arguments for each except `Tokenize`, which needs a file.
 fn cases() -> Vec<(&'static str, Json)> {
     vec![
         ("Truncate", json!({"length": 7})),

@@ -1,8 +1,8 @@
-//! What transforms of tokens need: whole numbers in and out of arrays of any element type.
+//! Helpers for token transforms: integers in and out of arrays of any dtype.
 
 use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Result, Tensor, read_integers, write_integers};
 
-/// Refuses anything but a list of whole numbers.
+/// Refuses anything but a list of integers.
 pub(super) fn need_tokens(name: &str, input: &FieldSpec) -> Result<()> {
     if input.kind == FieldKind::Array && input.shape.len() == 1 && is_whole(input.dtype) {
         return Ok(());
@@ -24,7 +24,7 @@ fn is_whole(dtype: Dtype) -> bool {
     !dtype.is_float() && dtype != Dtype::Bool
 }
 
-/// Refuses a number that the element type cannot hold.
+/// Refuses a number that the dtype cannot hold.
 pub(super) fn need_room(name: &str, what: &str, value: i64, dtype: Dtype) -> Result<()> {
     if dtype.holds(value) {
         return Ok(());
@@ -44,7 +44,7 @@ pub(super) fn read(tensor: &Tensor) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// An array of such numbers, all of which must fit the type.
+/// Makes an array of these numbers, all of which must fit the dtype.
 pub(super) fn write(dtype: Dtype, numbers: &[i64]) -> Result<Tensor> {
     write_integers(dtype, numbers.iter().copied())
 }

@@ -1,8 +1,8 @@
-//! The way back: samples to shards that this loader, WebDataset and `tar` itself can read.
+//! Writes samples to shards that this loader, WebDataset and `tar` itself can read.
 //!
-//! [`TarWriter`] writes one tar; [`ShardWriter`] starts a new one whenever the last is full and makes sure that a
-//! shard is either whole or not there. Both write the same bytes for the same samples, on every machine and at every
-//! hour, so that shards can be compared by their checksums.
+//! [`TarWriter`] writes one tar; [`ShardWriter`] starts a new one whenever the last is full and ensures that a shard is
+//! either complete or absent. Both write the same bytes for the same samples, on every machine and at any time, so that
+//! shards can be compared by their checksums.
 
 mod shards;
 mod tar;

@@ -43,7 +43,7 @@ fn another_reader_agrees() {
     let wanted: Vec<String> =
         samples.iter().flat_map(|(k, _)| [format!("{k}.cls"), format!("{k}.jpg")]).collect();
     assert_eq!(names, wanted);
-    // Plain names cost one header: 2 fields, 512 bytes each, 512 and 1024 bytes of data.
+    // Plain names need one header: 2 fields, 512 bytes each, 512 and 1024 bytes of data.
     assert_eq!(pack(&samples[..1]).len(), 2 * 512 + 512 + 1024 + 1024);
     assert_eq!(pack(&samples), bytes);
 }
@@ -155,7 +155,7 @@ fn patterns_need_one_number() {
 }
 
 proptest! {
-    /// The two halves of the loader agree: what is written is what is read.
+    /// Samples that are written and read back are unchanged.
     #[test]
     fn written_samples_are_read_back(
         raw in prop::collection::btree_map(

@@ -10,7 +10,7 @@ use infeed_jpeg::{Color, Decoder, Error as Cause, Output, Region, Request, Scale
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The table line.
+/// The table entry.
 pub(super) const CODEC: Codec = Codec {
     name: "jpeg",
     about: "JPEG; decodes only the wanted region, and shrinks while decoding",
@@ -31,7 +31,7 @@ impl ImageCodec for Jpeg {
         Ok(ImageInfo {
             width: header.width,
             height: header.height,
-            // Four inks become RGB: no one trains on ink.
+            // CMYK becomes RGB.
             channels: if header.color == Color::Gray { 1 } else { 3 },
             depth: 8,
             orientation: header.orientation,
@@ -71,8 +71,8 @@ impl ImageCodec for Jpeg {
     }
 }
 
-/// Every shrunken pixel that covers a part of the region. The image's own size is rounded up too, so the end
-/// cannot leave it.
+/// Returns every shrunken pixel that covers a part of the region. The image's own size is rounded up too, so the end
+/// stays inside it.
 fn shrunken(region: Rect, by: u32) -> Rect {
     let (x, y) = (region.x / by, region.y / by);
     let (right, bottom) = ((region.x + region.width).div_ceil(by), (region.y + region.height).div_ceil(by));

@@ -1,4 +1,4 @@
-//! What is special about JPEG. The rest is in the contract suite.
+//! Tests specific to JPEG. The rest is in the contract suite.
 
 use super::super::{samples, tests::decode};
 use super::*;

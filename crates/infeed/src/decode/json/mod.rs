@@ -1,4 +1,4 @@
-//! JSON, checked here and parsed where it is used.
+//! JSON, validated here and parsed where it is used.
 
 use super::{needs_encoded, text::utf8};
 use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value};
@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 #[cfg(test)]
 mod tests;
 
-/// The registry line.
+/// The registry entry.
 pub(super) static ENTRY: Entry<dyn Decoder> =
     Entry { name: "json", about: "JSON, checked to be valid", params: &[], build: |_| Ok(Box::new(Json)) };
 
@@ -22,12 +22,12 @@ impl Decoder for Json {
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
         let text = utf8(bytes)?;
-        // Windows tools put a byte-order mark in front, and no JSON parser takes it.
+        // Windows tools write a byte order mark, which JSON parsers refuse.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim_ascii().is_empty() {
             return Err(Error::sample("not JSON: there is nothing in it"));
         }
-        // Checking builds nothing; the parser keeps no stack, so deep nesting is no danger.
+        // Validation builds nothing; the parser is not recursive, so deep nesting is harmless.
         serde_json::from_str::<IgnoredAny>(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
         Ok(Value::Json(text.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! JSON and what is none.
+//! Valid and invalid JSON.
 
 use super::super::tests::decode;
 use infeed_core::Value;

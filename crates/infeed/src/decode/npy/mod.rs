@@ -11,7 +11,7 @@ use infeed_records::npy::Header;
 #[cfg(test)]
 mod tests;
 
-/// The registry line.
+/// The registry entry.
 pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
     name: "npy",
     about: "an array as numpy.save writes it",
@@ -50,7 +50,7 @@ impl Npy {
         Ok(Npy { dtype, shape })
     }
 
-    /// What was promised to the plan must hold for every file.
+    /// Checks a file against the dtype and shape that the plan relies on.
     fn check(&self, header: &Header) -> Result<()> {
         if let Some(wanted) = self.dtype.filter(|d| *d != header.dtype) {
             let found = header.dtype;
@@ -78,7 +78,7 @@ impl Npy {
 impl Decoder for Npy {
     fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec> {
         needs_encoded("npy", encoded)?;
-        // A spec cannot say "unknown", so without arguments these are the likeliest: the files decide.
+        // A spec cannot say "unknown", so without arguments this is a guess: the files decide.
         let dtype = self.dtype.unwrap_or(Dtype::F32);
         Ok(FieldSpec::array(dtype, self.shape.clone().unwrap_or_else(|| vec![Dim::Any])))
     }
@@ -98,7 +98,7 @@ impl Decoder for Npy {
                 format!("NumPy array of {len} bytes followed by {} more: one array per field", there - len)
             }));
         }
-        // The usual case copies nothing: the tensor points into the record.
+        // Usually nothing is copied: the tensor is a slice of the record.
         let mut data = bytes.slice(data_at..);
         if swapped {
             data = order::swap(&data, dtype.size()).into();

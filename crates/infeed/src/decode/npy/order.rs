@@ -1,4 +1,4 @@
-//! Arrays stored in another order than ours: of the bytes in an element, or of the elements.
+//! Converts byte order and Fortran order.
 
 /// Reverses the bytes of every element.
 pub(super) fn swap(data: &[u8], size: usize) -> Vec<u8> {
@@ -9,7 +9,7 @@ pub(super) fn swap(data: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Brings an array whose first index runs fastest (Fortran) into the order whose last index does (C).
+/// Converts an array from Fortran order (first index fastest) to C order (last index fastest).
 pub(super) fn rows_first(data: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     match size {
         1 => transpose::<1>(data, shape),
@@ -26,7 +26,7 @@ fn transpose<const SIZE: usize>(data: &[u8], shape: &[usize]) -> Vec<u8> {
     if elements.is_empty() {
         return out;
     }
-    // How far apart neighbours along each axis lie in the source.
+    // The stride of each axis in the source.
     let strides: Vec<usize> = shape
         .iter()
         .scan(1, |step, n| {
@@ -42,7 +42,7 @@ fn transpose<const SIZE: usize>(data: &[u8], shape: &[usize]) -> Vec<u8> {
         for i in 0..last {
             out.extend_from_slice(&elements[start + i * step]);
         }
-        // Counts up like an odometer, the last of the outer axes first.
+        // Counts up like an odometer, starting with the last outer axis.
         let mut axis = outer.len();
         loop {
             if axis == 0 {

@@ -1,4 +1,4 @@
-//! Array files, written here as NumPy writes them.
+//! `.npy` files, written here as NumPy writes them.
 
 use super::super::tests::{decode, decoder};
 use super::*;
@@ -75,7 +75,7 @@ fn every_version() {
 fn other_orders_are_brought_into_ours() {
     let found = tensor(&plain(">u2", false, "(2,)", &[0, 1, 2, 3])).unwrap();
     assert_eq!(&found.data[..], [1u16.to_ne_bytes(), 0x0203u16.to_ne_bytes()].concat());
-    // Columns first: element (r, c) of 2x3 lies at r + 2c.
+    // Fortran order: element (r, c) of 2x3 is at r + 2c.
     let found = tensor(&plain("|u1", true, "(2, 3)", &[0, 10, 1, 11, 2, 12])).unwrap();
     assert_eq!(&found.data[..], [0, 1, 2, 10, 11, 12]);
 }

@@ -1,6 +1,6 @@
 //! TIFF, BMP, GIF and the portable maps (PBM, PGM, PPM, PAM), through the crate `image`.
 //!
-//! They are rare in training sets, so they share one plain path: decode everything, convert the wanted part.
+//! They are rare in training sets, so they share one simple path: decode everything, convert the wanted part.
 
 use super::{
     Codec,
@@ -21,7 +21,7 @@ use std::{
 #[cfg(test)]
 mod tests;
 
-/// The table line of TIFF.
+/// The table entry of TIFF.
 pub(super) const TIFF: Codec = Codec {
     name: "tiff",
     about: "TIFF of gray or RGB, 1, 8 or 16 bits, with or without alpha; the first page",
@@ -29,15 +29,15 @@ pub(super) const TIFF: Codec = Codec {
     codec: &Other::Tiff,
 };
 
-/// The table line of BMP.
+/// The table entry of BMP.
 pub(super) const BMP: Codec =
     Codec { name: "bmp", about: "Windows bitmaps", extensions: &["bmp", "dib"], codec: &Other::Bmp };
 
-/// The table line of GIF.
+/// The table entry of GIF.
 pub(super) const GIF: Codec =
     Codec { name: "gif", about: "GIF; the first frame", extensions: &["gif"], codec: &Other::Gif };
 
-/// The table line of the portable maps.
+/// The table entry of the portable maps.
 pub(super) const PNM: Codec = Codec {
     name: "pnm",
     about: "portable maps: PBM, PGM, PPM and PAM, text or binary",
@@ -64,7 +64,7 @@ impl ImageCodec for Other {
     fn sniff(&self, bytes: &[u8]) -> bool {
         match self {
             Other::Tiff => matches!(bytes, [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..]),
-            // Two letters are a weak sign; the four reserved bytes are zero in every bitmap.
+            // Two letters are a weak signature; the four reserved bytes are zero in every bitmap.
             Other::Bmp => matches!(bytes, [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..]),
             Other::Gif => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
             Other::Pnm => matches!(bytes, [b'P', b'1'..=b'7', b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]),
@@ -94,7 +94,7 @@ impl ImageCodec for Other {
         let (width, height) = decoder.dimensions();
         let pixel = usize::from(channels) << u8::from(wide);
         let len = byte_count(width, height, pixel)?;
-        // The pixels twice: some decoders keep a copy of their own.
+        // Twice the pixels: some decoders keep a copy of their own.
         let mut limits = Limits::no_limits();
         limits.max_alloc = Some((len as u64).saturating_mul(2).saturating_add(WORKING_MEMORY));
         decoder.set_limits(limits).map_err(|e| self.explain(e))?;
@@ -104,7 +104,7 @@ impl ImageCodec for Other {
         let out =
             room(into, byte_count(want.region.width, want.region.height, decoded.pixel(want.channels))?)?;
         decoded.write(want.region, want.channels, out);
-        // One giant must not be remembered by every thread for the rest of the run.
+        // The buffer of one huge image must not be kept by every thread for the rest of the run.
         if len as u64 > WORKING_MEMORY {
             *data = Vec::new();
         }
@@ -134,12 +134,12 @@ impl Other {
         decoder.map_err(|e| self.explain(e))
     }
 
-    /// Channels, and whether samples have 16 bits.
+    /// Returns the channels, and whether samples have 16 bits.
     fn kind(&self, decoder: &dyn ImageDecoder) -> Result<(u8, bool)> {
         let unsupported = |what: &str| {
             Error::sample(format!("unsupported {}: {what}; convert it to 8- or 16-bit RGB", self.name()))
         };
-        // The crate would convert ink to RGB by a formula of its own.
+        // The crate would convert CMYK to RGB by a formula of its own.
         if matches!(decoder.original_color_type(), ExtendedColorType::Cmyk8 | ExtendedColorType::Cmyk16) {
             return Err(unsupported("CMYK colours"));
         }

@@ -1,4 +1,4 @@
-//! What is special about these formats. The rest is in the contract suite.
+//! Tests specific to these formats. The rest is in the contract suite.
 
 use super::super::{samples, tests::decode};
 use super::*;

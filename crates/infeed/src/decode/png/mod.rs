@@ -11,7 +11,7 @@ use std::convert::Infallible;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The table line.
+/// The table entry.
 pub(super) const CODEC: Codec = Codec {
     name: "png",
     about: "PNG, 1 to 16 bits, palettes and alpha included; the default image of an animation",
@@ -55,8 +55,8 @@ impl ImageCodec for Png {
         let channels = channel_count(info, want.channels);
         let (output, sample) = output(&header, want.channels);
         let pixel = usize::from(channels) * sample;
-        // Rows depend on the rows above them and the stream cannot be entered midway, so everything is decoded
-        // and handed over: cutting the region out would be one more copy.
+        // Rows depend on the rows above them and decoding cannot start midway, so the whole image is decoded and
+        // returned: cutting the region out would be one more copy.
         let out = room(into, byte_count(info.width, info.height, pixel)?)?;
         let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
         decoder.decode(bytes, &header, output, out, info.width as usize * pixel).map_err(explain)?;
@@ -83,7 +83,7 @@ impl ImageCodec for Png {
     }
 }
 
-/// What to ask the decoder for, and the bytes of one sample.
+/// Returns the output format to request from the decoder, and the bytes of one sample.
 fn output(header: &infeed_png::Header, channels: Channels) -> (Output, usize) {
     match channels {
         Channels::Rgb => (Output::Rgb, 1),
@@ -95,7 +95,7 @@ fn output(header: &infeed_png::Header, channels: Channels) -> (Output, usize) {
     }
 }
 
-/// The orientation in an `eXIf` chunk, which may also lie behind the pixels.
+/// Returns the orientation in an `eXIf` chunk, which may also come after the pixels.
 fn orientation(bytes: &[u8]) -> u8 {
     let mut rest = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     while let Some((&[a, b, c, d, ref name @ ..], tail)) = rest.split_first_chunk::<8>() {
@@ -104,7 +104,7 @@ fn orientation(bytes: &[u8]) -> u8 {
         match name {
             b"eXIf" => return exif::orientation(data),
             b"IEND" => break,
-            // Behind the data there is a checksum.
+            // A checksum follows the data.
             _ => rest = tail.get(len.saturating_add(4)..).unwrap_or_default(),
         }
     }

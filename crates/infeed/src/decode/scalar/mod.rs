@@ -68,7 +68,7 @@ impl Decoder for Float {
     }
 }
 
-/// The text without the whitespace around it.
+/// Returns the text without surrounding whitespace.
 fn number<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str> {
     if bytes.trim_ascii().is_empty() {
         return Err(Error::sample(format!("{} is not {what}: there is nothing in it", preview(bytes))));

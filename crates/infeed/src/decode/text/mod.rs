@@ -7,7 +7,7 @@ use infeed_records::preview::preview;
 #[cfg(test)]
 mod tests;
 
-/// The registry line.
+/// The registry entry.
 pub(super) static ENTRY: Entry<dyn Decoder> =
     Entry { name: "text", about: "UTF-8 text, checked", params: &[], build: |_| Ok(Box::new(Text)) };
 
@@ -25,7 +25,7 @@ impl Decoder for Text {
     }
 }
 
-/// The bytes as text, or where they stop being text.
+/// Returns the bytes as text; the error says where they stop being text.
 pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();

@@ -1,4 +1,4 @@
-//! Text and what is none.
+//! Valid and invalid text.
 
 use super::super::tests::decode;
 use infeed_core::Value;

@@ -1,8 +1,8 @@
-//! What stands in for libwebp in builds without it: every file is refused.
+//! Replaces libwebp in builds without it: every file is refused.
 
 use infeed_core::{Error, Rect, Result};
 
-/// What a header says.
+/// Properties from the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Features {
     pub(super) width: u32,

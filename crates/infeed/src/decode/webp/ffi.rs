@@ -5,7 +5,7 @@ use libwebp_sys as sys;
 use std::{mem::MaybeUninit, ptr};
 use sys::{VP8StatusCode as Status, WEBP_CSP_MODE as Mode};
 
-/// What the header says.
+/// Properties from the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Features {
     pub(super) width: u32,
@@ -33,8 +33,8 @@ pub(super) fn features(bytes: &[u8]) -> Result<Features> {
     })
 }
 
-/// Decodes the part `crop` of a still picture as RGB or RGBA, rows `stride` bytes apart. The crop must begin at even
-/// places where the file is lossy.
+/// Decodes the part `crop` of a still picture as RGB or RGBA, rows `stride` bytes apart. For lossy files the crop must
+/// start at even coordinates.
 pub(super) fn decode(bytes: &[u8], crop: Rect, alpha: bool, out: &mut [u8], stride: usize) -> Result<()> {
     let broken = || Error::Internal { what: "libwebp does not fit its bindings".to_owned() };
     let int = |n: u32| i32::try_from(n).map_err(|_| Error::sample("WebP of an impossible size"));
@@ -57,7 +57,7 @@ pub(super) fn decode(bytes: &[u8], crop: Rect, alpha: bool, out: &mut [u8], stri
     check(status)
 }
 
-/// An animation decoder that is freed whatever happens.
+/// An animation decoder that is freed on drop.
 struct Animation(*mut sys::WebPAnimDecoder);
 
 impl Drop for Animation {
@@ -67,13 +67,13 @@ impl Drop for Animation {
     }
 }
 
-/// Shows the first frame of an animation: RGBA pixels of the whole canvas, its width and its height.
+/// Calls `show` with the first frame of an animation: RGBA pixels of the whole canvas, its width and its height.
 pub(super) fn first_frame<T>(bytes: &[u8], show: impl FnOnce(&[u8], u32, u32) -> Result<T>) -> Result<T> {
     let damaged = || Error::sample("corrupt or truncated WebP animation");
     let mut options = MaybeUninit::<sys::WebPAnimDecoderOptions>::zeroed();
     let data = sys::WebPData { bytes: bytes.as_ptr(), size: bytes.len() };
     // SAFETY: `options` is filled by its own initialiser before use. The decoder borrows `data` and `bytes`, which
-    // outlive it. The frame it hands out is owned by the decoder, lives until the decoder's next call, and holds
+    // outlive it. The frame it returns is owned by the decoder, is valid until the decoder's next call, and holds
     // `canvas_width * canvas_height` pixels of four bytes as its header says.
     unsafe {
         if sys::WebPAnimDecoderOptionsInit(options.as_mut_ptr()) == 0 {

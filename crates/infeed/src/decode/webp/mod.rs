@@ -13,7 +13,7 @@ use infeed_core::{Channels, ImageCodec, ImageInfo, Patch, Rect, Result, Scratch,
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The table line.
+/// The table entry.
 pub(super) const CODEC: Codec = Codec {
     name: "webp",
     about: "WebP, lossy and lossless; decodes only the wanted region; the first frame of an animation",
@@ -61,7 +61,7 @@ impl ImageCodec for WebP {
     }
 }
 
-/// Decodes the region of a picture that does not move.
+/// Decodes the region of a still picture.
 fn still(bytes: &[u8], features: &Features, want: &Want, into: &mut Vec<u8>) -> Result<()> {
     let alpha = want.channels == Channels::Stored && features.alpha;
     let pixel = if alpha { 4 } else { 3 };
@@ -69,8 +69,8 @@ fn still(bytes: &[u8], features: &Features, want: &Want, into: &mut Vec<u8>) -> 
     let stride = crop.width as usize * pixel;
     let out = room(into, byte_count(crop.width, crop.height, pixel)?)?;
     ffi::decode(bytes, crop, alpha, out, stride)?;
-    // Drops the margin, and the colour where only gray is wanted. Never moves anything to behind where it was, so
-    // it works in place.
+    // Drops the margin, and the colours if only gray is wanted. Bytes only move towards the front, so this works in
+    // place.
     let to = if want.channels == Channels::Gray { 1 } else { pixel };
     let row = want.region.width as usize * to;
     let (left, top) = ((want.region.x - crop.x) as usize, (want.region.y - crop.y) as usize);
@@ -89,11 +89,11 @@ fn still(bytes: &[u8], features: &Features, want: &Want, into: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// A region with a margin. Lossy files store colour at half size, and a pixel's colour is interpolated from the
-/// neighbours: at the edge of what is decoded these are missing, so the edge must lie outside what is wanted.
+/// Returns a region with a margin. Lossy files store colour at half size and interpolate it from neighbouring pixels.
+/// Those are missing at the edge of what is decoded, so the edge must be outside the wanted region.
 fn widened(region: Rect, features: &Features) -> Rect {
     const MARGIN: u32 = 2;
-    // libwebp begins at even places only.
+    // libwebp starts at even coordinates only.
     let (x, y) = (region.x.saturating_sub(MARGIN) & !1, region.y.saturating_sub(MARGIN) & !1);
     let right = (region.x + region.width + MARGIN).min(features.width);
     let bottom = (region.y + region.height + MARGIN).min(features.height);
@@ -106,7 +106,7 @@ fn first_frame(bytes: &[u8], info: &ImageInfo, want: &Want, into: &mut Vec<u8>) 
         // Checked again because the animation decoder reads the header by itself.
         check_region(&ImageInfo { width, height, ..*info }, want)?;
         let decoded = Decoded { data: canvas, width, channels: 4, wide: false };
-        // A file without alpha says three channels, while the canvas always has four.
+        // A file without alpha reports three channels, but the canvas always has four.
         let channels = match (want.channels, info.channels) {
             (Channels::Stored, 3) => Channels::Rgb,
             (other, _) => other,

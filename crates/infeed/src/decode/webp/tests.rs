@@ -1,4 +1,4 @@
-//! What is special about WebP. The rest is in the contract suite.
+//! Tests specific to WebP. The rest is in the contract suite.
 
 use super::super::samples::{self, chunk, picture};
 use super::*;
@@ -30,7 +30,7 @@ fn an_animation_shows_its_first_frame_on_its_canvas() {
     let mut scratch = Scratch::new();
     WebP.read(&sample.bytes, &info, &want(10, 8, 20, 16), &mut scratch, &mut out).unwrap();
     assert_eq!(out, picture(20, 16, 4));
-    // Beside the frame there is nothing: transparent black.
+    // Outside the frame the canvas is transparent black.
     WebP.read(&sample.bytes, &info, &want(0, 0, 40, 8), &mut scratch, &mut out).unwrap();
     assert!(out.iter().all(|b| *b == 0));
 }

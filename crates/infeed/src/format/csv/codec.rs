@@ -1,4 +1,4 @@
-//! Rows of a table.
+//! Parses the rows of a CSV file.
 
 use crate::layout::rows::{Row, RowCodec, RowSchema, numbered};
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Tensor, Value, format::Fields};
@@ -41,7 +41,7 @@ impl Type {
     }
 }
 
-/// A row without blank lines before it, its line end, and a mark of UTF-8 before the first.
+/// Returns a row without preceding blank lines, its line end, and a byte order mark before the first row.
 pub(super) fn bare(row: &Row) -> &[u8] {
     csv::bare(if row.number == 0 { unmarked(&row.bytes) } else { &row.bytes })
 }
@@ -51,7 +51,7 @@ pub(super) fn bare(row: &Row) -> &[u8] {
 pub(super) struct Table {
     pub(super) delimiter: u8,
     pub(super) columns: Arc<[(Arc<str>, Type)]>,
-    /// Names of the columns of every file, where the user gave them.
+    /// The column names of every file, if the user gave them.
     pub(super) names: Option<Arc<[Arc<str>]>>,
     pub(super) titled: bool,
 }
@@ -87,14 +87,14 @@ impl RowSchema for Table {
 #[derive(Debug)]
 struct Columns {
     table: Table,
-    /// Where the columns of the table stand in its rows.
+    /// The index of each column of the table in the rows of this file.
     places: Vec<usize>,
-    /// Fields of a row, where they are known.
+    /// Fields per row, if known.
     width: Option<usize>,
 }
 
 impl Columns {
-    /// Place and type of fields.
+    /// Returns index and type of each field.
     fn find(&self, fields: &[Arc<str>]) -> Vec<Option<(usize, Type)>> {
         let columns = &self.table.columns;
         let at = |name: &Arc<str>| columns.iter().position(|(known, _)| known == name);
@@ -139,12 +139,12 @@ impl RowCodec for Columns {
         for (row, to) in rows.iter().zip(places) {
             let bytes = self.cut(row, &mut found)?;
             for (wanted, out) in wanted.iter().zip(out.iter_mut()) {
-                let lost = || Error::Internal { what: "a column is filled that is no number".to_owned() };
+                let lost = || Error::Internal { what: "a column to fill is not a number".to_owned() };
                 let Some((place, Type::Number(dtype))) = wanted else { return Err(lost()) };
                 let size = dtype.size();
                 let room = out.get_mut(to * size..(to + 1) * size).ok_or_else(lost)?;
                 if !write(&found[*place].bytes(bytes), *dtype, room)? {
-                    return Err(Error::sample("there is nothing in the field"));
+                    return Err(Error::sample("the field is empty"));
                 }
             }
         }

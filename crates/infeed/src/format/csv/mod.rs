@@ -13,23 +13,23 @@ use infeed_records::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Rows that are looked at to learn the types of columns.
+/// Rows that are read to learn the types of columns.
 const LOOK: usize = 1000;
 
 #[derive(Debug)]
 pub(super) struct Csv {
     delimiter: OnceLock<u8>,
     header: bool,
-    /// Names of the columns, where the user gives them.
+    /// Names of the columns, if the user gives them.
     names: Option<Vec<String>>,
-    /// Columns that are wanted; all when nothing is said.
+    /// Columns that are wanted; `None` means all.
     wanted: Option<Vec<String>>,
-    /// Types that the user gives.
+    /// Types given by the user.
     types: Vec<(String, Type)>,
     largest: u64,
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "csv",
     about: "comma- or tab-separated values",
@@ -53,7 +53,7 @@ const PARAMS: &[Param] = &[
         name: "delimiter",
         python: "str | None",
         default: Some("null"),
-        about: "what separates fields; found out by default: comma, tab, semicolon or bar",
+        about: "what separates fields; detected by default: comma, tab, semicolon or bar",
     },
     Param {
         name: "header",
@@ -98,7 +98,7 @@ pub(super) fn make(args: &Args) -> Result<Csv> {
     for (name, text) in typed.iter().flatten().cloned().chain(args.pairs("types")?.into_iter().flatten()) {
         let wrong = || {
             Error::argument(format!(
-                "csv: `{text}` is no type for the column `{name}` (text, bool, int64, float32, ...)"
+                "csv: `{text}` is not a type for the column `{name}` (text, bool, int64, float32, ...)"
             ))
         };
         types.push((name.clone(), Type::parse(&text).ok_or_else(wrong)?));
@@ -122,7 +122,7 @@ impl Csv {
         self.delimiter.get().copied().unwrap_or(b',')
     }
 
-    /// Names of the columns of a file with these titles, of which there are as many as `row` has fields.
+    /// Returns the column names of a file. Without titles there are as many as `row` has fields.
     fn columns(&self, head: &[u8], row: Option<&[u8]>) -> Result<Vec<Arc<str>>> {
         match (&self.names, self.header) {
             (Some(names), _) => Ok(names.iter().map(|name| name.as_str().into()).collect()),
@@ -143,7 +143,7 @@ impl RowLayout for Csv {
 
     fn prepare(&self, name: &str, start: &[u8]) {
         let tabs = name.to_ascii_lowercase().contains(".tsv");
-        // Whoever comes first settles it, and that is the user if they gave one.
+        // Set once: by the user if they gave a delimiter, otherwise by the first file.
         self.delimiter.get_or_init(|| if tabs { b'\t' } else { csv::delimiter(start) });
     }
 
@@ -179,12 +179,12 @@ impl RowLayout for Csv {
             for ((guess, empty), cell) in guesses.iter_mut().zip(&found) {
                 let one = csv::guess(&cell.bytes(bytes));
                 *empty |= one == Guess::Unknown;
-                // What is neither all numbers nor all true and false is text.
+                // A column that is neither all numbers nor all booleans is text.
                 *guess = guess.meet(one).unwrap_or(Guess::Text);
             }
         }
         let settled = |(guess, empty)| match guess {
-            // Only floats have a number that says that there is none.
+            // Only floats can mark a missing number, with NaN.
             Guess::Int if empty => Guess::Float,
             other => other,
         };

@@ -1,7 +1,7 @@
-//! What a user's files are.
+//! Detects the format of a user's files.
 //!
-//! Every entry of the table says how sure it is, from the name and the first bytes of a file, or from all names of a folder.
-//! The surest wins. Two that are equally sure are an error that names both.
+//! Every entry of the table reports how sure it is, from the name and the first bytes of a file, or from all names in a
+//! folder. The surest wins. If two are equally sure, that is an error that names both.
 
 use super::{
     entries,
@@ -14,22 +14,22 @@ use infeed_core::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Bytes of a file that are looked at.
+/// Bytes of a file that are read.
 const LOOK: u64 = 4096;
 
-/// What files turned out to be.
+/// The result of detection.
 #[derive(Debug)]
 pub struct Detected {
     /// Their format.
     pub entry: &'static FormatEntry,
     /// What the paths stand for.
     pub found: Vec<Found>,
-    /// The names below a folder, when a folder was looked at.
+    /// The names below a folder, if a folder was listed.
     pub listed: Option<Vec<String>>,
 }
 
-/// Tells the format of what these paths stand for. Of files that share an ending only the first is opened: a hundred
-/// thousand tars are not read to learn that they are tars. What else lies in a folder (a README, a licence) does not count.
+/// Detects the format of these paths. Of files with the same extension only the first is opened: a hundred thousand
+/// tars are not read to learn that they are tars. Other files in a folder (a README, a licence) are ignored.
 pub fn detect(store: &dyn Store, paths: &[String]) -> Result<Detected> {
     let mut found = Vec::new();
     for path in paths {
@@ -50,7 +50,7 @@ pub fn detect(store: &dyn Store, paths: &[String]) -> Result<Detected> {
     }
 }
 
-/// What lies in a folder.
+/// Detects the format of a folder.
 fn in_folder(store: &dyn Store, folder: &str, files: &[&str]) -> Result<&'static FormatEntry> {
     let look = FolderLook { folder, files, store };
     let mut guesses = Vec::new();
@@ -72,7 +72,7 @@ fn in_folder(store: &dyn Store, folder: &str, files: &[&str]) -> Result<&'static
     surest(folder, guesses)?.ok_or_else(|| unknown(Some(folder), files))
 }
 
-/// What files are that were named one by one.
+/// Detects the format of files that were named one by one.
 fn of_files(store: &dyn Store, files: &[&str]) -> Result<&'static FormatEntry> {
     let mut by_ending: HashMap<&str, &'static FormatEntry> = HashMap::new();
     let mut found: Option<&'static FormatEntry> = None;
@@ -101,7 +101,7 @@ fn of_files(store: &dyn Store, files: &[&str]) -> Result<&'static FormatEntry> {
     found.ok_or_else(|| unknown(None, files))
 }
 
-/// What one file is.
+/// Detects the format of one file.
 fn of_file(store: &dyn Store, name: &str, alone: bool) -> Result<Option<&'static FormatEntry>> {
     let shard = store.stat_one(name)?;
     let head = match Packing::of_name(name) {
@@ -112,7 +112,7 @@ fn of_file(store: &dyn Store, name: &str, alone: bool) -> Result<Option<&'static
     let guesses: Vec<(Guess, &FormatEntry)> =
         entries().filter_map(|entry| Some((entry.look(&look)?, entry))).collect();
     let best = guesses.iter().map(|(guess, _)| guess.sure).max();
-    // A web page that was saved as a tar is a web page.
+    // A web page that was saved under the name of a tar is a web page.
     if let Some((sure, stranger)) = strangers::of_file(&look)
         && best.is_none_or(|best| sure > best)
     {
@@ -121,7 +121,7 @@ fn of_file(store: &dyn Store, name: &str, alone: bool) -> Result<Option<&'static
     surest(name, guesses)
 }
 
-/// The entry that is surer than all others.
+/// Returns the entry that is surer than all others.
 fn surest(
     what: &str,
     mut guesses: Vec<(Guess, &'static FormatEntry)>,
@@ -130,7 +130,7 @@ fn surest(
     guesses.sort_by_key(|(guess, _)| std::cmp::Reverse(rank(guess)));
     match guesses.as_slice() {
         [(one, a), (other, b), ..] if rank(one) == rank(other) => Err(Error::argument(format!(
-            "`{what}` could be {a} ({}) or {b} ({}), and nothing speaks for one of them: say which with infeed.{a}(...) or \
+            "`{what}` could be {a} ({}) or {b} ({}): say which with infeed.{a}(...) or \
              infeed.{b}(...)",
             a.about,
             b.about,
@@ -142,13 +142,13 @@ fn surest(
     }
 }
 
-/// The ending of a name, with its dot; nothing where there is none.
+/// Returns the extension of a name with its dot; empty if there is none.
 fn ending(name: &str) -> &str {
     let base = name.rsplit('/').next().unwrap_or(name);
     base.rfind('.').filter(|dot| *dot > 0).map_or("", |dot| &base[dot..])
 }
 
-/// Says what was looked at, what is known, and what can be done about anything else.
+/// The error for an unknown format: what was found, what is known, and what can be done.
 fn unknown(folder: Option<&str>, files: &[&str]) -> Error {
     if let Some(error) = files.iter().find_map(|name| families::missing_format_of(Packing::bare(name))) {
         return error;
@@ -173,7 +173,7 @@ fn unknown(folder: Option<&str>, files: &[&str]) -> Error {
         })
         .collect();
     Error::argument(format!(
-        "cannot tell the format of the data{place} ({seen}{first}). Known are: {}; those that can be streamed also compressed \
+        "cannot tell the format of the data{place} ({seen}{first}). Known: {}; those that can be streamed also compressed \
          ({}). {}",
         known.join(", "),
         packed.join(" "),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::store::MemoryStore;
 
-/// The name of the format, of a folder or of files.
+/// The detected format of a folder or of files.
 fn look(folder: Option<&str>, files: &[(&str, &[u8])]) -> Result<&'static str> {
     let store: MemoryStore = files.iter().map(|(n, b)| (*n, b.to_vec())).collect();
     let names: Vec<String> = match folder {
@@ -78,7 +78,7 @@ fn a_tie_names_both() {
     let message = refused(Some("d"), &[("d/a.csv", b""), ("d/a.jsonl", b"")]);
     assert!(message.contains("could be jsonl (") && message.contains("or csv ("), "{message}");
     assert!(message.contains("infeed.jsonl(...)") && message.contains("infeed.csv(...)"), "{message}");
-    // More files speak louder.
+    // More files win.
     assert_eq!(look(Some("d"), &[("d/a.csv", b""), ("d/b.csv", b""), ("d/a.jsonl", b"")]).unwrap(), "csv");
 }
 

@@ -1,5 +1,5 @@
-//! Class folders, numbered and ordered as torchvision's `ImageFolder` does, so that labels and row numbers of one
-//! are those of the other.
+//! Class folders, numbered and ordered like torchvision's `ImageFolder`, so that labels and row numbers are the same
+//! in both.
 
 use super::{EXTENSIONS, is_image};
 use infeed_core::{Error, Result};
@@ -8,7 +8,7 @@ use std::{cmp::Ordering, collections::BTreeSet};
 /// The images of class folders, in order.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// Class names, sorted; the place is the label.
+    /// Class names, sorted; the index is the label.
     pub(super) classes: Vec<String>,
     /// The first row of each class.
     pub(super) starts: Vec<u64>,
@@ -26,7 +26,7 @@ pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
     }
     // Files directly in the root belong to no class.
     names.retain(|name| name.contains('/') && is_image(name));
-    // Most folders are sorted already: the two orders differ only where a name goes on with a character below `/`.
+    // Most listings are sorted already: the two orders differ only where a name continues with a character below `/`.
     if !names.is_sorted_by(|a, b| order(a, b) != Ordering::Greater) {
         names.sort_unstable_by(|a, b| order(a, b));
     }
@@ -53,8 +53,8 @@ pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
     Ok(Classes { classes, starts, names })
 }
 
-/// Class by class, in each class folder by folder, in each folder file by file. Folders are compared by their whole
-/// path, as a sorted `os.walk` does, so `a/b-c` comes before `a/b/c`.
+/// Compares by class, then by folder, then by file. Folders are compared by their whole path, like a sorted `os.walk`,
+/// so `a/b-c` comes before `a/b/c`.
 fn order(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }

@@ -1,4 +1,4 @@
-//! The table rows of whole files: image folders, lists of files, manifests.
+//! Format entries for whole files: image folders, lists of files, manifests.
 
 use super::{EXTENSIONS, FolderSource, is_image, is_manifest};
 use crate::format::paths::{Places, listed, one_folder};
@@ -20,7 +20,7 @@ pub(in crate::format) const FOLDER: FormatEntry = FormatEntry {
     recognise_folder: Some(|folder| {
         let images = folder.files.iter().filter(|name| is_image(name)).count();
         let tars = folder.files.iter().filter(|name| ends_with(Packing::bare(name), ".tar")).count();
-        // Where tars are as many as images, the images are previews of what the tars hold.
+        // With at least as many tars as images, the images are previews of what the tars hold.
         let sure = if images > tars { Sure::Certain } else { Sure::Head };
         Ok((images > 0).then(|| Guess { count: images, ..Guess::new(sure) }))
     }),
@@ -72,7 +72,7 @@ fn opened(source: Result<FolderSource>) -> Result<Opened> {
     Ok(Opened::Rows(Arc::new(source?)))
 }
 
-/// The files that paths stand for; of a folder all that lie below it.
+/// Returns the files that paths stand for; for a folder, all files below it.
 fn all_files(request: &OpenRequest<'_>) -> Result<Vec<String>> {
     match one_folder(request)? {
         Places::Files(names) => Ok(names),

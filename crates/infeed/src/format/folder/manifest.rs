@@ -1,7 +1,7 @@
 //! Text files that list images and their labels.
 //!
 //! ```text
-//! path,label            a first line of titles is passed over
+//! path,label            a first line of titles is skipped
 //! # a comment
 //! cats/1.jpg,cat        the label is a whole number or a name; tab, comma or space before it
 //! dogs/7.jpg,dog        names are numbered in sorted order: cat 0, dog 1
@@ -11,17 +11,17 @@ use super::is_image;
 use infeed_core::{Error, Result};
 use std::collections::BTreeSet;
 
-/// What a manifest says.
+/// The content of a manifest.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) names: Vec<String>,
-    /// One for each name, or nothing when no line has one.
+    /// One per name, or `None` if no line has one.
     pub(super) labels: Option<Vec<i64>>,
-    /// What the labels number, when they are names.
+    /// The class names, if labels are names.
     pub(super) classes: Vec<String>,
 }
 
-/// Reads a manifest; `name` is for messages.
+/// Parses a manifest; `name` is for messages.
 pub(super) fn parse(name: &str, text: &str) -> Result<Manifest> {
     let mut lines = lines(text).peekable();
     lines.next_if(|(_, line)| is_title(line));
@@ -38,7 +38,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Manifest> {
         }
         labels.extend(label);
         names.push(path.to_owned());
-        // All lines or none: a label that is missing now and then is a mistake.
+        // All lines or none: a label that is only sometimes missing is a mistake.
         if !labels.is_empty() && labels.len() != names.len() {
             return Err(wrong(match label {
                 Some(_) => "it has a label, the lines before it have none",
@@ -59,9 +59,9 @@ pub(super) fn looks_like_one(text: &str) -> bool {
     first.is_some_and(|(_, line)| is_image(split(line).0))
 }
 
-/// Lines that say something, with their numbers.
+/// Returns the non-empty lines, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    // Spreadsheets put a mark at the front of what they save as UTF-8.
+    // Spreadsheets write a byte order mark at the start of UTF-8 files.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -75,7 +75,7 @@ fn is_title(line: &str) -> bool {
         && label.is_none_or(|label| known(label, &["label", "class", "target", "cls"]))
 }
 
-/// Path and label. What follows the last separator is a label unless it is itself the end of an image's name.
+/// Splits a line into path and label. What follows the last separator is a label unless it ends like an image's name.
 fn split(line: &str) -> (&str, Option<&str>) {
     for separator in ['\t', ',', ' '] {
         if let Some((path, label)) = line.rsplit_once(separator) {
@@ -85,13 +85,13 @@ fn split(line: &str) -> (&str, Option<&str>) {
     (bare(line), None)
 }
 
-/// Without spaces and quotes around it.
+/// Strips surrounding spaces and quotes.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or(text)
 }
 
-/// Labels as numbers, and the names they stand for when they are names.
+/// Returns labels as numbers, and the class names if they are names.
 fn number(labels: &[&str]) -> (Option<Vec<i64>>, Vec<String>) {
     if labels.is_empty() {
         return (None, Vec::new());

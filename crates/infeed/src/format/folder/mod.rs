@@ -1,9 +1,8 @@
 //! Files that are rows: image folders, lists of files, manifests.
 //!
-//! There is nothing to index, so there is no [`Format`](infeed_core::Format): the list of names is the data set. A
-//! row has the field `image` (the file's bytes) and, where the source has classes, `label` (a whole number). Names
-//! lie in one piece of memory; sizes are asked for when a file is read, because asking for a million of them first
-//! would cost more than many a training step.
+//! There is nothing to index, so there is no [`Format`](infeed_core::Format): the list of names is the data set. A row
+//! has the field `image` (the file's bytes) and, if the source has classes, `label` (an integer). Names are stored in
+//! one block of memory. Sizes are looked up when a file is read: a million lookups in advance would take too long.
 
 mod classes;
 mod entries;
@@ -20,10 +19,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The extensions of images: torchvision's list, so that a folder has the same rows here and there.
+/// The extensions of images: torchvision's list, so that a folder has the same rows in both.
 pub const EXTENSIONS: [&str; 9] = [".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"];
 
-/// What a file is taken to weigh before the first one has been read: a middling photograph.
+/// Assumed size of a file before the first one has been read: an average photograph.
 const GUESS: u64 = 128 << 10;
 
 /// Whether a name has the extension of an image, in upper or lower case.
@@ -41,7 +40,7 @@ enum Labels {
     None,
     /// The first row of each class.
     Runs(Vec<u64>),
-    /// One for each row.
+    /// One per row.
     Each(Vec<i64>),
 }
 
@@ -49,7 +48,7 @@ enum Labels {
 #[derive(Debug)]
 pub struct FolderSource {
     store: Arc<dyn Store>,
-    /// What is put before a relative name: empty, or a folder with a `/` at its end.
+    /// The prefix of relative names: empty, or a folder that ends in `/`.
     root: String,
     names: Names,
     labels: Labels,
@@ -63,14 +62,15 @@ pub struct FolderSource {
 }
 
 impl FolderSource {
-    /// A folder of images: with class folders when there are images in sub-folders, flat otherwise. `names` are all
-    /// names below `root`, sub-folders with a `/` at their end.
+    /// Opens a folder of images: with class folders if there are images in sub-folders, flat otherwise. `names` are all
+    /// names below `root`; those of sub-folders end in `/`.
     pub fn open(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
         let deep = below(root, &names).any(|name| name.contains('/') && is_image(name));
         if deep { Self::class_folders(store, root, names) } else { Self::flat(store, root, names) }
     }
 
-    /// Images in class folders: the label of `root/cat/1.jpg` is the place of `cat` among the sub-folders of `root`.
+    /// Opens images in class folders: the label of `root/cat/1.jpg` is the index of `cat` among the sub-folders of
+    /// `root`.
     pub fn class_folders(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
         let names = below(root, &names).map(str::to_owned).collect();
         let found = classes::classes(root, names)?;
@@ -79,7 +79,7 @@ impl FolderSource {
         Ok(FolderSource { classes: found.classes, ..source })
     }
 
-    /// All images below a folder, sorted by name, without labels.
+    /// Opens all images below a folder, sorted by name, without labels.
     pub fn flat(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
         let mut found: Vec<&str> = below(root, &names).filter(|name| is_image(name)).collect();
         found.sort_unstable();
@@ -90,12 +90,12 @@ impl FolderSource {
         Self::new(store, root, found.into_iter().collect(), Labels::None, "folder of images")
     }
 
-    /// These files in this order, whatever their extensions, without labels.
+    /// Opens these files in this order, whatever their extensions, without labels.
     pub fn files(store: Arc<dyn Store>, names: &[String]) -> Result<Self> {
         Self::new(store, "", names.iter().map(String::as_str).collect(), Labels::None, "list of files")
     }
 
-    /// The files that a manifest lists; relative paths start at the manifest's folder.
+    /// Opens the files that a manifest lists; relative paths start at the manifest's folder.
     pub fn manifest(store: Arc<dyn Store>, name: &str) -> Result<Self> {
         let bytes = store.read_all(&store.stat_one(name)?)?;
         let text = std::str::from_utf8(&bytes).map_err(|e| {
@@ -140,7 +140,7 @@ impl FolderSource {
         })
     }
 
-    /// The name of a row's file.
+    /// Returns the name of a row's file.
     fn file(&self, row: u64) -> Result<String> {
         let name = usize::try_from(row).ok().and_then(|row| self.names.get(row));
         let name = name
@@ -156,7 +156,7 @@ impl FolderSource {
         }
     }
 
-    /// The whole files of these rows.
+    /// Reads the whole files of these rows.
     fn read(&self, rows: &[u64]) -> Result<Vec<Bytes>> {
         let names = rows.iter().map(|row| self.file(*row)).collect::<Result<Vec<_>>>()?;
         let files = self.store.stat(&names)?;
@@ -171,7 +171,7 @@ impl Source for FolderSource {
         &self.spec
     }
 
-    /// One element: a list as long as the data set would say nothing more.
+    /// One element: a list with an entry per row would hold no more information.
     fn shard_rows(&self) -> &[u64] {
         &self.rows
     }
@@ -184,7 +184,7 @@ impl Source for FolderSource {
         usize::try_from(row).ok().and_then(|row| self.names.get(row)).unwrap_or_default().to_owned()
     }
 
-    /// The average of the files read until now.
+    /// The average size of the files read so far.
     fn row_bytes(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
         if !fields.iter().any(|f| &**f == "image") {
             return 8;
@@ -210,7 +210,7 @@ impl Source for FolderSource {
         if !fields.iter().any(|f| &**f == "image") {
             return;
         }
-        // A hint: a file that cannot be found is reported when it is fetched.
+        // Only a hint: a missing file is reported when it is fetched.
         for name in rows.iter().filter_map(|row| self.file(*row).ok()) {
             if let Ok(file) = self.store.stat_one(&name) {
                 self.store.will_read(&file, std::slice::from_ref(&(0..file.size)));
@@ -222,7 +222,7 @@ impl Source for FolderSource {
         &self.classes
     }
 
-    /// Labels are known. Sizes are asked for, file by file: microseconds each.
+    /// Labels are known. Sizes are looked up file by file, which takes microseconds each.
     fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
         let rows = 0..self.rows[0];
         match name {
@@ -245,12 +245,12 @@ impl Source for FolderSource {
     }
 }
 
-/// A folder's name as the start of the names in it.
+/// Returns a folder's name as a prefix of the names in it.
 fn base(folder: &str) -> String {
     if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") }
 }
 
-/// The names below a folder, without the folder.
+/// Returns the names below a folder, relative to it.
 fn below<'a>(root: &str, names: &'a [String]) -> impl Iterator<Item = &'a str> {
     let base = base(root);
     names.iter().filter_map(move |name| name.strip_prefix(&*base)).filter(|name| !name.is_empty())

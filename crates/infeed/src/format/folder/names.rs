@@ -1,6 +1,6 @@
-//! A million file names in one piece of memory.
+//! Many file names in one block of memory.
 
-/// Names one after the other, and where each ends.
+/// Concatenated names, and the end offset of each.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     text: String,

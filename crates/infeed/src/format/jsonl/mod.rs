@@ -16,17 +16,17 @@ use infeed_records::{
 };
 use std::sync::Arc;
 
-/// Rows that are looked at to learn the fields.
+/// Rows that are read to learn the fields.
 const LOOK: usize = 100;
 
 #[derive(Debug)]
 pub(super) struct Jsonl {
-    /// Fields that are wanted; all keys when nothing is said.
+    /// Fields that are wanted; `None` means all keys.
     wanted: Option<Vec<String>>,
     largest: u64,
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "jsonl",
     about: "JSON lines: an object on every line",
@@ -59,7 +59,7 @@ fn recognise(file: &FileLook<'_>) -> Option<opening::Guess> {
     Some(opening::Guess::new(Sure::Name))
 }
 
-/// Bare `.json` files beside other data tell about it: they count only when there is nothing else, and when they are JSON
+/// `.json` files beside other data are usually metadata: they count only if there is nothing else, and if they are JSON
 /// lines.
 fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
     let named: Vec<&str> =
@@ -119,7 +119,7 @@ impl RowLayout for Jsonl {
     fn sketch(&self, head: &FirstRows) -> Result<Sketch> {
         let mut sketch = Sketch::new();
         let mut see = |at: usize, name: &str, raw: &Raw<'_>| {
-            // Rows have the same keys in the same order, as a rule.
+            // Rows usually have the same keys in the same order.
             let near = sketch.get(at).is_some_and(|(known, _)| **known == *name).then_some(at);
             match near.or_else(|| sketch.iter().position(|(known, _)| **known == *name)) {
                 Some(place) => sketch[place].1 = sketch[place].1.join(guess(raw)),
@@ -128,7 +128,7 @@ impl RowLayout for Jsonl {
         };
         let wanted = self.wanted.as_ref().map(|names| Wanted::new(names.iter().map(String::as_str)));
         let mut found = vec![None; wanted.as_ref().map_or(0, Wanted::len)];
-        // A bad line is a bad sample when its turn comes: it must not keep the others from being read.
+        // A bad line becomes a bad sample when it is read: it must not prevent reading the others.
         let (mut good, mut bad) = (0, None);
         for row in &head.rows {
             let line = text(row);
@@ -174,12 +174,12 @@ impl RowLayout for Jsonl {
     }
 }
 
-/// The line of a row. A mark of UTF-8 stands before the first one of some files.
+/// Returns the line of a row, without the byte order mark that some files start with.
 fn text(row: &Row) -> &[u8] {
     if row.number == 0 { unmarked(&row.bytes) } else { &row.bytes }
 }
 
-/// The fields of rows and what makes them: the same for all files.
+/// The fields of rows and how they are parsed: the same for all files.
 #[derive(Debug, Clone)]
 struct JsonRows {
     fields: Arc<[(Arc<str>, Guess)]>,

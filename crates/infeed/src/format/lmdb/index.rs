@@ -1,4 +1,4 @@
-//! Where the entries of a database lie.
+//! The index of an LMDB database: offsets of its entries.
 
 use infeed_core::{
     Bytes, Dim, Dtype, Error, FieldKind, FieldSpec, Index, Record, Result, Shard, Store, StoreExt, Sums,
@@ -7,18 +7,18 @@ use infeed_core::{
 use infeed_records::lmdb::{self, HEAD, META, Meta, NONE, Page, Stored, Tree};
 use std::{ops::Range, sync::Arc};
 
-/// Pages of branches between the root and a leaf; a tree is never as deep.
+/// Maximum branch pages between the root and a leaf; real trees are never as deep.
 const DEEPEST: usize = 40;
-/// Pages that lie side by side and are wanted one after the other are read together.
+/// Adjacent pages that are read together when pages are wanted in sequence.
 const TOGETHER: u64 = 64;
 
-/// The entries of a database, in the order of their keys: 13 bytes for each, and the key.
+/// The entries of a database, in the order of their keys: 13 bytes per entry, and the key.
 #[derive(Debug, Default)]
 pub struct LmdbIndex {
-    /// Where values begin; those on pages of their own begin with the page's head.
+    /// Offsets of values; overflow pages begin with a page header.
     starts: Vec<u64>,
     lens: Vec<u32>,
-    /// Whether a value is on pages of its own.
+    /// Whether a value is on overflow pages.
     long: Vec<bool>,
     page: u64,
     keys: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct LmdbIndex {
     as_text: bool,
 }
 
-/// A file that is walked through.
+/// A walk through the pages of a file.
 struct Walk<'a> {
     store: &'a dyn Store,
     shard: &'a Shard,
@@ -37,7 +37,7 @@ struct Walk<'a> {
 }
 
 impl LmdbIndex {
-    /// Walks through a database. `as_text` says whether keys are text; nothing means that they are if all are UTF-8.
+    /// Walks through a database. `as_text` says whether keys are text; with `None` they are if all are UTF-8.
     pub fn read(store: &dyn Store, shard: &Shard, name: Option<&str>, as_text: Option<bool>) -> Result<Self> {
         let meta = newest(store, shard)?;
         let mut walk = Walk { store, shard, meta, window: (NONE, Bytes::new()), visited: 0 };
@@ -95,7 +95,7 @@ impl LmdbIndex {
     }
 }
 
-/// The newer of the two meta pages, checked against the file.
+/// Returns the newer of the two meta pages, checked against the file.
 fn newest(store: &dyn Store, shard: &Shard) -> Result<Meta> {
     let fault = |offset, what: String| Error::Format { shard: shard.name.to_string(), offset, what };
     let read = |at: u64| -> Result<Option<Meta>> {
@@ -116,7 +116,7 @@ fn newest(store: &dyn Store, shard: &Shard) -> Result<Meta> {
     }
 }
 
-/// A page: where it lies, and its bytes.
+/// A page: its offset and its bytes.
 type Lent<'a> = (u64, &'a [u8]);
 
 impl Walk<'_> {
@@ -124,7 +124,7 @@ impl Walk<'_> {
         Error::Format { shard: self.shard.name.to_string(), offset, what }
     }
 
-    /// Where a page lies, when so many bytes from there on are in the file.
+    /// Returns the offset of a page, if `bytes` bytes from there on are in the file.
     fn place(&self, number: u64, bytes: u64) -> Result<u64> {
         let at = number.checked_mul(self.meta.page).filter(|_| number <= self.meta.last);
         let inside = at.filter(|at| at.checked_add(bytes).is_some_and(|end| end <= self.shard.size));
@@ -133,7 +133,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The bytes of a page.
+    /// Returns the bytes of a page.
     fn bytes(&mut self, number: u64) -> Result<Bytes> {
         let size = self.meta.page;
         let at = self.place(number, size)?;
@@ -145,7 +145,7 @@ impl Walk<'_> {
         if let Some(skip) = known {
             return Ok(bytes.slice(skip as usize..(skip + size) as usize));
         }
-        // Leaves that were written in order lie in order, but between them may lie the pages of long values.
+        // Leaves written in order are stored in order, but overflow pages of long values may be between them.
         let next = *first != NONE && number == first + bytes.len() as u64 / size;
         let end = (at + size * if next { TOGETHER } else { 1 }).min((self.meta.last + 1) * size);
         self.window = (number, self.store.read_one(self.shard, at..end)?);
@@ -169,7 +169,7 @@ impl Walk<'_> {
             };
             self.visited += 1;
             if path.len() > DEEPEST || self.visited > self.meta.last + 1 {
-                return Err(self.fault(0, "its pages lead in a circle".to_owned()));
+                return Err(self.fault(0, "its pages form a cycle".to_owned()));
             }
             let bytes = self.bytes(number)?;
             let at = number * self.meta.page;
@@ -187,7 +187,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The database of this name.
+    /// Returns the database of this name.
     fn named(&mut self, name: &str) -> Result<Tree> {
         let (mut found, mut others) = (None, vec![]);
         self.entries(self.meta.main, &mut |_, (_, bytes), entry| {

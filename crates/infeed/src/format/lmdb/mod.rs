@@ -1,9 +1,9 @@
 //! LMDB: every entry is a row with the fields `key` and `value`.
 //!
-//! The tree is walked once, to learn where values lie; from then on a value is a range of bytes like any other, read by
-//! `pread`. No map, so a file that is cut off is an error and no signal; no lock file, so data sets may lie where nobody may
-//! write; nothing that a fork could break. Whoever writes to the database while it is read is noticed, if at all, by a page
-//! that is not what it was: copy a database that is still written to.
+//! The tree is walked once to learn the offsets of the values; after that a value is a byte range, read by `pread`. The
+//! file is not mapped, so a truncated file is an error and not a signal. No lock file is written, so data sets may be
+//! read-only, and a fork is harmless. A concurrent writer is noticed, if at all, by a page that has changed: copy a
+//! database that is still written to.
 
 mod index;
 
@@ -19,7 +19,7 @@ use infeed_core::{
 use infeed_records::lmdb;
 use std::sync::Arc;
 
-/// How keys are given.
+/// How keys are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keys {
     Auto,
@@ -34,7 +34,7 @@ struct Lmdb {
     keys: Keys,
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "lmdb",
     about: "LMDB: every entry is a row with `key` and `value`",

@@ -18,7 +18,7 @@ use infeed_records::mds::{self, Column};
 use std::sync::Arc;
 use store::{MdsShard, MdsStore};
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "mds",
     about: "MosaicML's MDS shards with their index.json",
@@ -61,12 +61,12 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 /// The name of the index.
 const INDEX: &str = "index.json";
 
-/// Whether an `index.json` is that of MDS shards: many data sets have a file of that name.
+/// Whether an `index.json` is one of MDS shards: other data sets have a file of that name, too.
 fn is_index(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).contains("\"column_encodings\"")
 }
 
-/// What a user may ask for.
+/// The arguments of the format.
 #[derive(Debug, Clone, Copy)]
 struct Options {
     check: bool,
@@ -130,7 +130,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Arc<dyn Source>> {
     Ok(Arc::new(StoreSource::over(Arc::new(store), "mds", Shards::new(&listed)?, Arc::new(set))?))
 }
 
-/// Encodings that are not known, and pickled objects, which nobody should load from a file they were given.
+/// Refuses unknown encodings, and pickled objects, which are not safe to load.
 fn refuse(text: &str, columns: &[Column], options: Options) -> Result<()> {
     let written: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let encoding =
@@ -151,7 +151,7 @@ fn refuse(text: &str, columns: &[Column], options: Options) -> Result<()> {
     Ok(())
 }
 
-/// The columns of samples and what makes fields of them.
+/// The columns of samples and how they are parsed.
 #[derive(Debug, Clone)]
 struct Samples {
     columns: Arc<[Column]>,

@@ -1,4 +1,4 @@
-//! Shards as they are, or decompressed into memory and kept for a while.
+//! MDS shards as stored, or decompressed into memory and cached.
 
 use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
 use infeed_records::{hash, mds};
@@ -9,9 +9,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Decompressed shards that are kept. Rows of a shuffle that follows storage come from a few shards at a time.
+/// Decompressed shards that are cached. A shuffle that follows storage reads from a few shards at a time.
 const KEPT: usize = 4;
-/// A compressed shard may claim to be no larger than this.
+/// The largest decompressed size that a shard may claim.
 const LARGEST: u64 = 4 << 30;
 
 /// A shard: its file, and how that is compressed.
@@ -24,7 +24,7 @@ pub(super) struct MdsShard {
 }
 
 impl MdsShard {
-    /// Looks which of a shard's files are there.
+    /// Finds out which of a shard's files exist.
     pub(super) fn find(store: &dyn Store, folder: &str, shard: &mds::Shard) -> Result<MdsShard> {
         let raw = format!("{folder}{}", shard.raw.basename);
         let plain = MdsShard {
@@ -58,7 +58,7 @@ impl MdsShard {
         Ok(MdsShard { hashes: file.hashes.clone(), zip: Some((zip, how.clone())), ..plain })
     }
 
-    /// Compares checksums.
+    /// Verifies checksums.
     fn check(&self, file: &str, bytes: &[u8]) -> Result<()> {
         for (name, wanted) in &self.hashes {
             let known = hash::KNOWN.join(", ");
@@ -81,12 +81,12 @@ pub(super) struct MdsStore {
     parts: Vec<MdsShard>,
     places: std::collections::HashMap<Arc<str>, usize>,
     check: bool,
-    /// Shards that were decompressed, the one used last at the end.
+    /// Decompressed shards, the most recently used last.
     kept: Mutex<Vec<(usize, Bytes)>>,
 }
 
 impl MdsStore {
-    /// With `check`, shards that are not compressed are read and compared now; the others when they are decompressed.
+    /// Creates the store. With `check`, uncompressed shards are verified now, the others when they are decompressed.
     pub(super) fn new(files: Arc<dyn Store>, parts: Vec<MdsShard>, check: bool) -> Result<Self> {
         for part in parts.iter().filter(|part| part.zip.is_none()) {
             let file = files.stat_one(&part.name)?;
@@ -106,7 +106,7 @@ impl MdsStore {
         Ok(MdsStore { files, parts, places, check, kept: Mutex::default() })
     }
 
-    /// The shards, as they are when they are not compressed.
+    /// Returns the shards as if none were compressed.
     pub(super) fn shards(&self) -> Vec<Shard> {
         let listed =
             |part: &MdsShard| part.zip.is_none().then(|| self.files.stat_one(&part.name).ok()).flatten();
@@ -117,7 +117,7 @@ impl MdsStore {
         self.parts.iter().map(shard).collect()
     }
 
-    /// The bytes of a compressed shard.
+    /// Returns the decompressed bytes of a shard.
     fn unpacked(&self, at: usize, zip: &str, how: &str) -> Result<Bytes> {
         {
             let mut kept = self.kept.hold();
@@ -161,9 +161,9 @@ fn exists(store: &dyn Store, name: &str) -> Result<bool> {
     }
 }
 
-/// Unpacks at most one byte more than there should be.
+/// Decompresses at most one byte more than expected.
 fn unpack(packed: &[u8], how: &str, size: u64) -> std::io::Result<Vec<u8>> {
-    // The index may claim anything; memory is taken as the data comes.
+    // The index may claim any size; memory grows with the data.
     let mut out = Vec::with_capacity(size.min(64 << 20) as usize);
     let reader: Box<dyn Read> = match how {
         "zstd" => Box::new(zstd::stream::read::Decoder::new(packed)?),

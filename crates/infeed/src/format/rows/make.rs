@@ -1,4 +1,4 @@
-//! Finding the rows of many files and settling their fields.
+//! Finds the rows of many files and settles their fields.
 
 use super::{RowSet, saved, scan};
 use crate::format::tar::IndexCache;
@@ -7,7 +7,7 @@ use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, S
 use infeed_records::Guess;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-/// A layout as a format of files that can be read at any place.
+/// A row layout as a format of files with random access.
 #[derive(Debug)]
 pub(crate) struct RowFormat {
     layout: Arc<dyn RowLayout>,
@@ -52,7 +52,7 @@ impl RowFormat {
         Ok(set)
     }
 
-    /// The rows of a file, saved or found now.
+    /// Returns the rows of a file, from the cache or by a scan.
     fn rows(&self, store: &dyn Store, shard: &Shard, threads: usize) -> Result<RowPlaces> {
         let tag = format!("{}:{}", self.layout.name(), self.layout.tag());
         if let Some(found) = saved::load(&self.cache, store, shard, &tag) {
@@ -67,7 +67,7 @@ impl RowFormat {
     }
 }
 
-/// Adds the fields of a file to those of the others.
+/// Merges the fields of a file with those of the others.
 fn merge(
     all: &mut BTreeMap<Arc<str>, (Guess, usize)>,
     at: usize,
@@ -88,7 +88,7 @@ fn merge(
     Ok(())
 }
 
-/// Gives an error about the beginning of a file its place.
+/// Adds the shard to an error about the start of a file.
 fn in_shard(shard: &str, error: Error) -> Error {
     match error {
         Error::Sample { .. } => Error::plan("read", format!("shard `{shard}`: {error}")),

@@ -1,4 +1,4 @@
-//! Files of rows that can be read at any place: found once, saved, then read by range.
+//! Files of rows with random access: rows are found once, saved, then read by range.
 
 mod make;
 mod open;

@@ -1,4 +1,4 @@
-//! Opens files of rows: at any place where they lie plain, from front to back where they are compressed.
+//! Opens files of rows: with random access if they are plain, as a stream if they are compressed.
 
 use super::make::RowFormat;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use infeed_core::{OpenRequest, Opened, Result};
 use std::sync::Arc;
 
-/// What the `open` of every entry of rows does.
+/// The `open` function of all row formats.
 pub(in crate::format) fn open(
     request: &OpenRequest<'_>,
     layout: Arc<dyn RowLayout>,

@@ -1,4 +1,4 @@
-//! Rows of a file kept between runs.
+//! Saves the rows of a file between runs.
 //!
 //! ```text
 //! magic | size and age of the file | hash of the layout's tag | start | counted | jumps | rows | lengths | checksum
@@ -9,15 +9,15 @@ use crate::layout::rows::RowPlaces;
 use infeed_core::{Shard, Store};
 
 const MAGIC: &[u8; 8] = b"infdrow1";
-/// What the names of the files end with.
+/// The suffix of saved files.
 const SUFFIX: &str = "infeed-rows";
 
-/// Saved rows that fit the file.
+/// Loads saved rows that match the file.
 pub(super) fn load(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str) -> Option<RowPlaces> {
     cache.load_file(store, shard, SUFFIX, |bytes| decode(bytes, shard, tag))
 }
 
-/// Keeps rows for the next run, where that is wanted and possible.
+/// Saves rows for the next run, if wanted and possible.
 pub(super) fn save(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str, found: &RowPlaces) {
     if let Some(bytes) = encode(found, shard, tag) {
         cache.save_file(store, shard, SUFFIX, &bytes);

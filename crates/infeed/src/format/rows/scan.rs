@@ -1,13 +1,13 @@
-//! The pass over a file that finds its rows.
+//! Scans a file for its rows.
 
 use crate::layout::rows::{FirstRows, LOOK, Row, RowLayout, RowPlaces, said};
 use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt, parallel};
 use infeed_records::split::Split;
 use std::ops::Range;
 
-/// One read.
+/// Size of one read.
 const PIECE: u64 = 4 << 20;
-/// Files of lines are cut into parts of this size for several threads.
+/// Files of lines are split into parts of this size for several threads.
 const PART: u64 = 64 << 20;
 /// Bytes read to find the next line.
 const SEEK: u64 = 16 << 10;
@@ -22,7 +22,7 @@ pub(super) fn find(
     find_in(layout, store, shard, threads, PART)
 }
 
-/// The same with parts of another size.
+/// Like [`find`], with parts of another size.
 pub(super) fn find_in(
     layout: &dyn RowLayout,
     store: &dyn Store,
@@ -57,7 +57,7 @@ pub(super) fn find_in(
     Ok(all.shrink())
 }
 
-/// Where the first line begins that does not begin before `at`.
+/// Returns the offset of the first line that starts at or after `at`.
 fn line_after(store: &dyn Store, shard: &Shard, at: u64) -> Result<u64> {
     let mut from = at - 1;
     while from < shard.size {
@@ -70,7 +70,7 @@ fn line_after(store: &dyn Store, shard: &Shard, at: u64) -> Result<u64> {
     Ok(shard.size)
 }
 
-/// The rows of a part of a file, and the bytes and lines behind the last one.
+/// Finds the rows of a part of a file, and the bytes and lines after the last one.
 fn part(
     layout: &dyn RowLayout,
     store: &dyn Store,
@@ -86,7 +86,7 @@ fn part(
         let piece = store.read_one(shard, at..to)?;
         at = to;
         let last = at == range.end;
-        // What was left over is short as a rule; without it the piece need not be copied.
+        // The leftover is usually short; without it the piece need not be copied.
         let bytes: &[u8] = if held.is_empty() {
             &piece
         } else {

@@ -1,10 +1,10 @@
-//! The rows of many files.
+//! The index of the rows of many files.
 
 use crate::layout::rows::{Row, RowCodec, RowPlaces, RowSchema};
 use infeed_core::{Bytes, Error, FieldSpec, Index, Indices, Record, Result, Sums, format::Fields};
 use std::{ops::Range, sync::Arc};
 
-/// Where the rows of many files lie, and what makes records of them.
+/// The offsets of the rows of many files, and the codecs that parse them.
 #[derive(Debug)]
 pub(crate) struct RowSet {
     schema: Arc<dyn RowSchema>,
@@ -17,7 +17,7 @@ pub(crate) struct RowSet {
 struct File {
     schema: Arc<dyn RowSchema>,
     found: RowPlaces,
-    /// Nothing where there are no rows.
+    /// `None` if there are no rows.
     codec: Option<Arc<dyn RowCodec>>,
 }
 
@@ -31,7 +31,7 @@ impl RowSet {
         self.files.push(File { schema: Arc::clone(&self.schema), found, codec });
     }
 
-    /// The index of the first file.
+    /// Returns the index of the first file.
     pub(super) fn only(mut self) -> Option<Arc<dyn Index>> {
         self.files.pop().map(|file| Arc::new(file) as Arc<dyn Index>)
     }

@@ -23,7 +23,7 @@ fn index(name: &str, args: serde_json::Value, text: &str) -> Result<Arc<dyn Inde
     format.index(&store, &store.stat_one("x").unwrap())
 }
 
-/// Values of all rows, in words.
+/// Values of all rows, as text.
 fn values(name: &str, args: serde_json::Value, text: &str) -> Result<Vec<String>> {
     let index = index(name, args, text)?;
     let fields: Vec<Arc<str>> = index.fields().into_iter().map(|(name, _)| name).collect();
@@ -64,7 +64,7 @@ fn rows_of_json_lines() {
     assert!(error.contains("no field `z`"), "{error}");
     let error = values("jsonl", json!({}), "{\"a\":1}\n\n{\"a\":").unwrap_err().to_string();
     assert!(error.contains("line 3: JSON ends in the middle"), "{error}");
-    // Where no line is sound there is nothing to read.
+    // A file without a single good line is an error.
     let error = values("jsonl", json!({}), "{\"a\":").unwrap_err().to_string();
     assert!(error.contains("shard `x`: line 1: JSON ends in the middle"), "{error}");
     let error = values("jsonl", json!({}), "[{\"a\":1}]").unwrap_err().to_string();
@@ -108,7 +108,7 @@ fn rows_of_tables() {
         (json!({"columns": ["c"]}), "a,b\n1,2\n", "no column `c`; the columns are a, b"),
         (json!({"types": {"a": "int8"}}), "a,b\n300,2\n", "line 2: expected i8, found `300`"),
         (json!({"delimiter": "--"}), "a,b\n1,2\n", "must be one character"),
-        (json!({"columns": {"a": "int65"}}), "a,b\n1,2\n", "`int65` is no type"),
+        (json!({"columns": {"a": "int65"}}), "a,b\n1,2\n", "`int65` is not a type"),
     ] {
         let error = values("csv", args, text).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");

@@ -1,4 +1,4 @@
-//! Members to rows: adjacent members with the same key are one sample.
+//! Groups members into rows: adjacent members with the same key are one sample.
 
 use super::{TarIndex, view::HUGE};
 use crate::layout::tar::{header::BLOCK, names};
@@ -8,18 +8,18 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     index: TarIndex,
-    /// Numbers of the extensions as they are spelled in the tar, so that lower-casing is done once for each.
+    /// Field numbers by extension as spelled in the tar, so that each spelling is lower-cased once.
     spelled: HashMap<Vec<u8>, u16>,
-    /// The newest row that has each field: finds a repeated field without looking through the row.
+    /// The latest row with each field: detects a repeated field without scanning the row.
     newest: Vec<u32>,
     /// Whether the last row may get more members.
     open: bool,
-    /// The key of a row that was thrown away; what still follows of it must not become a row of its own.
+    /// The key of a row that was dropped; the rest of it must not become a row of its own.
     dropped: Option<Vec<u8>>,
 }
 
 impl Builder {
-    /// Adds a regular file; one that belongs to no sample is passed over. Says why when it cannot be added.
+    /// Adds a regular file; one that belongs to no sample is skipped. The error says why it cannot be added.
     pub(super) fn add(&mut self, name: &[u8], offset: u64, len: u64) -> Result<(), String> {
         if names::is_note(name) {
             return Ok(());
@@ -35,7 +35,7 @@ impl Builder {
         }
         let row = self.index.key_ends.len() as u32;
         let id = self.field(extension)?;
-        // Rows are counted from one here, so that zero can mean "never".
+        // Rows are counted from one here, so that zero can mean "none".
         if self.newest[usize::from(id)] == row {
             let field = &self.index.names[usize::from(id)];
             return Err(format!("sample `{}` has the field `{field}` twice", key.escape_ascii()));
@@ -56,7 +56,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends the row: what comes is a new one, even if its key is the same.
+    /// Ends the row: what follows is a new one, even if its key is the same.
     pub(super) fn close(&mut self) {
         if self.open {
             self.index.ends.push(self.index.ids.len() as u32);
@@ -64,7 +64,7 @@ impl Builder {
         }
     }
 
-    /// Notes a fault, and throws the open row away: nobody can say what is missing from it.
+    /// Records a fault and drops the open row: it may be incomplete.
     pub(super) fn damaged(&mut self, mut what: String) {
         if self.open {
             let key = self.last_key().to_vec();
@@ -76,7 +76,7 @@ impl Builder {
             self.index.huge.retain(|(member, _)| *member < u64::from(first));
             self.index.keys.truncate(self.index.keys.len() - key.len());
             self.index.key_ends.pop();
-            // The next row gets the number of this one.
+            // The next row reuses the number of this one.
             let row = self.index.key_ends.len() as u32 + 1;
             self.newest.iter_mut().filter(|n| **n == row).for_each(|n| *n = 0);
             self.dropped = Some(key);
@@ -85,16 +85,16 @@ impl Builder {
         self.note(what);
     }
 
-    /// Notes a fault that no row suffers from.
+    /// Records a fault that affects no row.
     pub(super) fn note(&mut self, what: String) {
         self.index.damage.push(what);
     }
 
-    /// The finished index.
+    /// Returns the finished index.
     pub(super) fn finish(mut self) -> TarIndex {
         self.close();
         let index = &mut self.index;
-        // The fields are in the order of the first row that has them, which depends on the shard; sorted they are the
+        // Fields are in the order of the first row that has them, which depends on the shard; sorted, they are the
         // same for every shard of a data set.
         let mut order: Vec<u16> = (0..index.names.len() as u16).collect();
         order.sort_by(|a, b| index.names[usize::from(*a)].cmp(&index.names[usize::from(*b)]));
@@ -127,7 +127,7 @@ impl Builder {
         &self.index.keys[before..]
     }
 
-    /// The number of a field, made up when it is new.
+    /// Returns the number of a field, assigning one if it is new.
     fn field(&mut self, extension: &[u8]) -> Result<u16, String> {
         if let Some(id) = self.spelled.get(extension) {
             return Ok(*id);

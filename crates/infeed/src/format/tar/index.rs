@@ -1,11 +1,11 @@
-//! The rows of one tar, in as little memory as they need: ten bytes for each field of each row, and the key.
+//! The compact index of one tar: ten bytes per field of each row, and the key.
 
 use super::view::View;
 use infeed_core::{Bytes, FieldSpec, Index, Record, Result};
 use std::{ops::Range, sync::Arc};
 
-/// Where the fields of every row lie. One array for each property, because a million rows of small structures with
-/// their padding and their pointers would be several times as large. `View` says what each array holds.
+/// The location of every field of every row. One array per property: a million small structs, with padding and
+/// pointers, would be several times as large. `View` describes each array.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TarIndex {
     pub(super) names: Vec<Arc<str>>,
@@ -26,7 +26,7 @@ impl TarIndex {
         numbers * 4 + self.ids.len() * 2 + self.huge.len() * 16 + self.keys.len()
     }
 
-    /// The same arrays, lent.
+    /// Borrows the arrays.
     pub(super) fn view(&self) -> View<'_> {
         View {
             names: &self.names,

@@ -1,18 +1,18 @@
-//! Finding the rows of many tars: most of them in a file of an earlier run, the others one by one.
+//! Indexes many tars: most from the file of an earlier run, the others one by one.
 
 use super::{TarFormat, TarIndex, set::Collector, set::TarSet};
 use infeed_core::{Error, Result, Shards, Store, parallel};
 use std::time::Instant;
 
-/// From this many tars on their indices are saved together. Fewer are read quickly enough one by one, and a tar with a
-/// file of its own keeps it in whatever company it is opened.
+/// From this many tars on their indices are saved together. Fewer are read quickly enough one by one, and a tar with an
+/// index file of its own can use it in any data set.
 const MANY: usize = 64;
 
-/// Tars indexed before their arrays are put together: bounds the memory of loose ones.
+/// Tars indexed before their arrays are merged: bounds the memory of separate indices.
 const GROUP: usize = 4096;
 
 impl TarFormat {
-    /// The rows of many shards, saved or found now, `threads` shards at a time.
+    /// Returns the rows of many shards, from the cache or by a scan, `threads` shards at a time.
     pub fn read_set(&self, store: &dyn Store, shards: &Shards, threads: usize) -> Result<TarSet> {
         let many = shards.len() >= MANY;
         let saved = if many { self.cache.load_set(store, shards) } else { None };
@@ -38,15 +38,15 @@ impl TarFormat {
             }
         }
         let set = all.finish();
-        // Damaged tars are not kept, so a run that found nothing else has nothing to add to the file.
+        // Damaged tars are not saved, so a run that scanned only those has nothing to add to the file.
         if many && (sound > 0 || !saved.own) && start.elapsed() >= self.cache.patience() {
             self.cache.save_set(store, shards, &set);
         }
         Ok(set)
     }
 
-    /// The rows of one tar, which among many gets a file of its own only when that was slow: one that is interrupted
-    /// half-way through slow tars then need not start again, and many quick ones leave one file and not thousands.
+    /// Indexes one tar. Among many it gets a file of its own only if that was slow: an interrupted run over slow tars
+    /// then need not start again, and many quick ones leave one file, not thousands.
     fn one_of(&self, store: &dyn Store, shards: &Shards, tar: usize, many: bool) -> Result<TarIndex> {
         let shard = shards.get(tar).ok_or_else(lost)?;
         if many { self.find_rows(store, &shard, super::saved::SLOW) } else { self.read_index(store, &shard) }

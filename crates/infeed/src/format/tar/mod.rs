@@ -1,4 +1,4 @@
-//! Tars of samples, as WebDataset lays them out.
+//! Tars of samples, in the layout of WebDataset.
 //!
 //! ```text
 //! 000017.cls    7                 two members whose names differ only after the first dot
@@ -7,13 +7,13 @@
 //! 000018.jpg    ...
 //! ```
 //!
-//! A tar has no table of contents, so one pass over its headers makes a [`TarIndex`]; after that every row is as
-//! near as any other, and shuffling needs no buffer. The pass is quick (it skips the data of large members), and its
-//! result can be [saved](IndexCache). Many tars share the arrays of one [`TarSet`], in memory and in their file.
+//! A tar has no table of contents, so one pass over its headers makes a [`TarIndex`]; after that every row can be read
+//! directly, and shuffling needs no buffer. The pass is quick (it skips the data of large members), and its result can
+//! be [saved](IndexCache). Many tars share the arrays of one [`TarSet`], in memory and in their file.
 //!
 //! Read: ustar, old tars, GNU long names, PAX records (also those before every member that Python writes), archives
-//! appended to one another. Not read: compressed tars, sparse files. A fault in a tar is an error with its byte
-//! offset, or, with [`TarFormat::lenient`], a note in [`TarIndex::damage`].
+//! appended to one another. Not read: compressed tars, sparse files. A fault in a tar is an error with its byte offset
+//! or, with [`TarFormat::lenient`], an entry in [`TarIndex::damage`].
 
 mod build;
 mod index;
@@ -40,22 +40,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Cuts tars into rows.
+/// The tar format.
 #[derive(Debug, Clone, Default)]
 pub struct TarFormat {
-    /// Step over damaged parts instead of refusing the shard.
+    /// Skip damaged parts instead of refusing the shard.
     pub lenient: bool,
-    /// Where indices are kept between runs.
+    /// Where indices are saved between runs.
     pub cache: IndexCache,
 }
 
 impl TarFormat {
-    /// The index of a shard, saved or made now.
+    /// Returns the index of a shard, from the cache or by a scan.
     pub fn read_index(&self, store: &dyn Store, shard: &Shard) -> Result<TarIndex> {
         self.find_rows(store, shard, self.cache.patience())
     }
 
-    /// The index of a shard; one that took at least `patience` to make is saved.
+    /// Returns the index of a shard; one that took at least `patience` to make is saved.
     fn find_rows(&self, store: &dyn Store, shard: &Shard, patience: Duration) -> Result<TarIndex> {
         if let Some(index) = self.cache.load(store, shard) {
             return Ok(index);
@@ -88,7 +88,7 @@ impl Format for TarFormat {
     }
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tar",
     about: "WebDataset tars: members that share a name up to the first dot are one sample",
@@ -98,7 +98,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
             name: "lenient",
             python: "bool",
             default: Some("false"),
-            about: "step over damaged parts of a tar instead of refusing it",
+            about: "skip damaged parts of a tar instead of refusing it",
         },
         Param {
             name: "index",
@@ -115,7 +115,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     recognise_folder: Some(|folder| {
         let tars = folder.files.iter().filter(|name| ENTRY.has_ending(Packing::bare(name))).count();
         let images = folder.files.iter().filter(|name| is_image(name)).count();
-        // Pictures beside more pictures in tars are previews; a tar beside more pictures is a copy of them.
+        // Fewer images than tars are previews of them; with more images, a tar is a copy of them.
         let sure = if tars >= images { Sure::Certain } else { Sure::Weak };
         Ok((tars > 0).then(|| Guess { count: tars, ..Guess::new(sure) }))
     }),
@@ -127,7 +127,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let lenient = args.flag("lenient")?;
     match Inputs::find(request)? {
         Inputs::Stream(_) if lenient => Err(Error::argument(
-            "a stream cannot step over damage: lenient needs tars that are not compressed",
+            "a stream cannot skip damaged parts: lenient needs tars that are not compressed",
         )),
         Inputs::Stream(openings) => {
             Ok(Opened::Stream(Arc::new(TarStream::open_in(Arc::clone(request.store), openings)?)))

@@ -1,4 +1,4 @@
-//! One pass over the headers of a tar.
+//! Scans the headers of a tar.
 
 use super::{TarIndex, build::Builder, window::Window};
 use crate::layout::tar::{
@@ -7,10 +7,10 @@ use crate::layout::tar::{
 };
 use infeed_core::{Error, Result, Shard, Store};
 
-/// A name or PAX block larger than this is no name: the header before it is not what it seems.
+/// Maximum size of a name or PAX block. A larger one means that its header is damaged.
 const LONGEST: u64 = 1 << 20;
 
-/// What stops a pass: a fault in the tar, which a lenient pass steps over, or anything else, which nobody can.
+/// What stops a scan: a fault in the tar, which a lenient scan skips, or another error, which ends any scan.
 enum Stop {
     Fault(String),
     Error(Error),
@@ -28,7 +28,7 @@ impl From<String> for Stop {
     }
 }
 
-/// Finds the rows of a shard. A lenient pass goes on at the next good header after a fault and notes what it left
+/// Finds the rows of a shard. A lenient scan continues at the next good header after a fault and records what it left
 /// out; a strict one ends with an error.
 pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<TarIndex> {
     let mut pass = Pass {
@@ -47,7 +47,7 @@ pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<Ta
         match pass.step(at) {
             Ok(next) => at = next,
             Err(Stop::Error(error)) => return Err(error),
-            // After the two blocks that end an archive anything may follow; only a further archive is of interest.
+            // After the two blocks that end an archive anything may follow; only another archive is of interest.
             Err(Stop::Fault(_)) if pass.zeros >= 2 => {
                 pass.builder
                     .note(format!("bytes {at}..{} after the end of the archive are ignored", shard.size));
@@ -79,19 +79,19 @@ struct Pass<'a> {
     shard: &'a Shard,
     window: Window<'a>,
     builder: Builder,
-    /// The name of the member at hand.
+    /// The name of the current member.
     name: Vec<u8>,
-    /// What the members before it said about the next one, and about all.
+    /// Overrides from preceding members, for the next member and for all.
     next: Overrides,
     global: Overrides,
-    /// Whether the last header spoke of a member that is yet to come.
+    /// Whether the last header announced a member that is yet to come.
     announced: bool,
-    /// Blocks of zeros directly before this place.
+    /// Number of zero blocks directly before this offset.
     zeros: u64,
 }
 
 impl Pass<'_> {
-    /// Handles the block at `at` and gives the place of the next one.
+    /// Handles the block at `at` and returns the offset of the next one.
     fn step(&mut self, at: u64) -> Result<u64, Stop> {
         let left = self.shard.size - at;
         let block = self.window.at(at, left.min(BLOCK))?;
@@ -145,7 +145,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Where the next header is, if all of this member's data and its padding are there.
+    /// Returns the offset of the next header, if this member's data and padding are complete.
     fn end(&self, body: u64, size: u64) -> Result<u64, String> {
         let end = size.checked_next_multiple_of(BLOCK).and_then(|padded| body.checked_add(padded));
         end.filter(|end| *end <= self.shard.size).ok_or_else(|| {
@@ -155,10 +155,10 @@ impl Pass<'_> {
         })
     }
 
-    /// Takes in a member that only speaks about others.
+    /// Reads a member that describes other members.
     fn about_next(&mut self, kind: MemberKind, body: u64, size: u64) -> Result<(), Stop> {
         if size > LONGEST {
-            return Err(format!("a name of {size} bytes is not believable").into());
+            return Err(format!("a name of {size} bytes is too long").into());
         }
         let bytes = self.window.at(body, size)?;
         match kind {
@@ -172,7 +172,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Says so when the file is no tar but a packed one.
+    /// Fails if the file is a compressed tar.
     fn refuse_compressed(&mut self) -> Result<()> {
         let start = self.window.at(0, self.shard.size.min(6))?;
         let kinds: [(&[u8], &str); 5] = [
@@ -183,7 +183,7 @@ impl Pass<'_> {
             (b"\x04\x22\x4d\x18", "lz4"),
         ];
         match kinds.iter().find(|(magic, _)| start.starts_with(magic)) {
-            // A member may be called `BZh...`, but then the block around it has a tar's checksum.
+            // A member may be named `BZh...`, but its block then has a tar's checksum.
             Some((_, kind))
                 if self.shard.size < BLOCK || !header::checksum_holds(self.window.at(0, BLOCK)?) =>
             {

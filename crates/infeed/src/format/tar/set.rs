@@ -1,7 +1,7 @@
-//! The rows of many tars side by side: one array for each property of all of them, and some twenty bytes for each tar.
+//! The rows of many tars together: one array per property for all of them, and about twenty bytes per tar.
 //!
-//! A [`TarIndex`](super::TarIndex) of its own costs a tar about five hundred bytes before its first row: nine arrays
-//! with their pointers, and a list of field names that is the same for all.
+//! A separate [`TarIndex`](super::TarIndex) costs a tar about five hundred bytes before its first row: nine arrays with
+//! their pointers, and a list of field names that is the same for all.
 
 use super::view::View;
 use infeed_core::{Index, Indices, Sums, format::Fields};
@@ -10,13 +10,13 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 /// A list of field names that tars share.
 pub(super) type Names = Arc<[Arc<str>]>;
 
-/// The rows of many tars. `View` says what each array holds; those of a tar follow those of the one before it.
+/// The rows of many tars. `View` describes each array; the elements of a tar follow those of the one before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TarSet {
-    /// The lists of field names that there are, and which of them each tar has.
+    /// The distinct lists of field names, and which of them each tar has.
     pub(super) lists: Vec<Names>,
     pub(super) list_of: Vec<u32>,
-    /// How much of the arrays belongs to each tar.
+    /// How many elements of the arrays belong to each tar.
     pub(super) rows: Sums<u64>,
     pub(super) members: Sums<u32>,
     pub(super) key_bytes: Sums<u32>,
@@ -24,7 +24,7 @@ pub struct TarSet {
     pub(super) key_ends: Vec<u32>,
     pub(super) blocks: Vec<u32>,
     pub(super) lens: Vec<u32>,
-    /// Members are numbered over all tars here.
+    /// Members are numbered across all tars here.
     pub(super) huge: Vec<(u64, u64)>,
     pub(super) ids: Vec<u16>,
     pub(super) keys: Vec<u8>,
@@ -43,7 +43,7 @@ impl TarSet {
         self.list_of.is_empty()
     }
 
-    /// The arrays of one tar.
+    /// Returns the arrays of one tar.
     pub(super) fn get(&self, tar: usize) -> Option<View<'_>> {
         let rows = here(self.rows.range(tar)?);
         let members = self.members.range(tar)?;
@@ -64,7 +64,7 @@ impl TarSet {
     }
 }
 
-/// A range of arrays that are in memory.
+/// Converts a range to indices in memory.
 fn here(range: Range<u64>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
@@ -97,16 +97,16 @@ impl Indices for TarSet {
     }
 }
 
-/// Puts tars together to a [`TarSet`].
+/// Merges tars into a [`TarSet`].
 #[derive(Debug)]
 pub(super) struct Collector {
     set: TarSet,
-    /// The place of each list of names in [`TarSet::lists`].
+    /// The index of each list of names in [`TarSet::lists`].
     known: HashMap<Names, u32>,
 }
 
 impl Collector {
-    /// Collects about as many tars as it is told.
+    /// Creates a collector for about `tars` tars.
     pub(super) fn new(tars: usize) -> Self {
         let set = TarSet {
             list_of: Vec::with_capacity(tars),
@@ -118,7 +118,7 @@ impl Collector {
         Collector { set, known: HashMap::new() }
     }
 
-    /// Adds a tar at the end.
+    /// Appends a tar.
     pub(super) fn push(&mut self, tar: &View<'_>) {
         let list = match self.known.get(tar.names) {
             Some(list) => *list,
@@ -137,7 +137,7 @@ impl Collector {
         set.huge.extend(tar.huge.iter().map(|(member, len)| (member - tar.first + first, *len)));
         set.list_of.push(list);
         set.rows.push(tar.ends.len() as u64);
-        // A tar has less than 4 billion members and less than 4 GiB of keys: the builder of its index sees to that.
+        // A tar has fewer than 4 billion members and less than 4 GiB of keys: `Builder` ensures it.
         set.members.push(tar.ids.len() as u32);
         set.key_bytes.push(tar.keys.len() as u32);
         set.ends.extend_from_slice(tar.ends);
@@ -148,7 +148,7 @@ impl Collector {
         set.keys.extend_from_slice(tar.keys);
     }
 
-    /// All tars so far.
+    /// Returns the set of all tars so far.
     pub(super) fn finish(mut self) -> TarSet {
         let set = &mut self.set;
         set.lists.shrink_to_fit();

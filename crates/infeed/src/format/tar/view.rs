@@ -1,39 +1,39 @@
-//! Lookups in the rows of one tar, wherever its arrays lie: in a [`TarIndex`](super::TarIndex) of its own or side by
-//! side with those of other tars in a [`TarSet`](super::TarSet).
+//! Lookups in the rows of one tar, whether its arrays are in a [`TarIndex`](super::TarIndex) of its own or part of a
+//! [`TarSet`](super::TarSet).
 
 use crate::layout::tar::header::BLOCK;
 use infeed_core::{Bytes, Error, FieldSpec, Index, Record, Result, Value};
 use std::{ops::Range, sync::Arc};
 
-/// Marks a length that does not fit; the real one is in [`View::huge`].
+/// Marks a length that does not fit into 32 bits; the real one is in [`View::huge`].
 pub(super) const HUGE: u32 = u32::MAX;
 
 /// The arrays of one tar.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
-    /// Field names; the place in this list is the field's number.
+    /// Field names; the index in this list is the field's number.
     pub(super) names: &'a [Arc<str>],
-    /// Where each row's members end.
+    /// The end of each row's members.
     pub(super) ends: &'a [u32],
-    /// Where each member's data begins, in blocks of 512 bytes.
+    /// Offset of each member's data, in blocks of 512 bytes.
     pub(super) blocks: &'a [u32],
-    /// How long each member's data is.
+    /// Length of each member's data.
     pub(super) lens: &'a [u32],
     /// Members of 4 GiB and more, with their lengths, in order.
     pub(super) huge: &'a [(u64, u64)],
-    /// The number that `huge` gives to the first member.
+    /// The number of the first member in `huge`.
     pub(super) first: u64,
     /// Each member's field.
     pub(super) ids: &'a [u16],
     /// All keys, one after the other.
     pub(super) keys: &'a [u8],
-    /// Where each row's key ends.
+    /// The end of each row's key.
     pub(super) key_ends: &'a [u32],
     pub(super) damage: &'a [String],
 }
 
 impl View<'_> {
-    /// What a good checksum does not say: that the arrays were written by somebody sane.
+    /// Whether the arrays are consistent, which a checksum does not show.
     pub(super) fn holds_together(&self, size: u64) -> bool {
         let members = self.ids.len();
         self.ends.len() == self.key_ends.len()
@@ -47,7 +47,7 @@ impl View<'_> {
             && (0..members).all(|m| self.range_of(m).end <= size)
     }
 
-    /// The bytes of a member.
+    /// Returns the byte range of a member.
     pub(super) fn range_of(&self, member: usize) -> Range<u64> {
         let start = u64::from(self.blocks[member]) * BLOCK;
         start..start.saturating_add(self.len_of(member))
@@ -63,7 +63,7 @@ impl View<'_> {
         }
     }
 
-    /// What belongs to a row, of a list in which each row's part ends where `ends` says.
+    /// Returns the elements of a row, in a list where `ends` holds the end of each row.
     fn part(ends: &[u32], row: u64) -> Option<Range<usize>> {
         let row = usize::try_from(row).ok()?;
         let end = *ends.get(row)?;
@@ -71,12 +71,12 @@ impl View<'_> {
         Some(start as usize..end as usize)
     }
 
-    /// The numbers of these fields; a field that no row has is `None`.
+    /// Returns the numbers of these fields; `None` for a field that no row has.
     fn numbers(&self, fields: &[Arc<str>]) -> Vec<Option<u16>> {
         fields.iter().map(|f| self.names.iter().position(|n| n == f).map(|place| place as u16)).collect()
     }
 
-    /// Calls `each` with the member that holds each field of each row, in the order in which they were asked for.
+    /// Calls `each` with the member of each field of each row, in the requested order.
     fn visit(&self, rows: &[u64], fields: &[Arc<str>], mut each: impl FnMut(Option<usize>)) -> Result<()> {
         let numbers = self.numbers(fields);
         for row in rows {
@@ -112,7 +112,7 @@ impl Index for View<'_> {
 
     fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
         let mut sum = 0;
-        // A row that is not there weighs nothing; fetching it is what fails.
+        // A row that does not exist counts zero bytes; fetching it fails.
         let _ = self.visit(&[row], fields, |member| sum += member.map_or(0, |m| self.len_of(m)));
         sum
     }

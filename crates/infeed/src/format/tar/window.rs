@@ -1,31 +1,31 @@
-//! Looking at headers without reading the whole shard, or reading it in large pieces when that is quicker.
+//! Reads headers without reading the whole shard, or reads it in large pieces if that is faster.
 //!
-//! Between two headers lies a member's data. When members are small the next header is in the same page or the
-//! next, and one large read is quicker than a thousand small ones; when they are large, reading them only to skip
-//! them is a waste. The window decides by how far apart small reads would be.
+//! Between two headers is a member's data. If members are small, the next header is in the same page or the next, and
+//! one large read is faster than a thousand small ones; if they are large, reading them only to skip them is a waste.
+//! The window decides by the average distance of small reads.
 
 use crate::layout::tar::header::BLOCK;
 use bytes::Bytes;
 use infeed_core::{Result, Shard, Store, StoreExt};
 
-/// One read when members are small: what is parsed next should still be in the processor's cache.
+/// Size of one read if members are small: what is parsed next should still be in the CPU cache.
 const LARGE: u64 = 256 << 10;
-/// One read when members are large: room for a header with PAX records, a small field, and the header after it.
+/// Size of one read if members are large: room for a header with PAX records, a small field, and the next header.
 const SMALL: u64 = 4 << 10;
-/// Average distance of small reads above which they beat reading everything. Measured out of the page cache: the two
-/// cost the same for members of about 10 KB; at 32 KB small reads take less than half the time, at 4 KB nearly twice.
+/// Average distance above which small reads beat reading everything. Measured from the page cache: the two cost the
+/// same for members of about 10 KB; at 32 KB small reads take less than half the time, at 4 KB nearly twice.
 const FAR: u64 = 12 << 10;
 
-/// A view of a shard that moves forward.
+/// A window on a shard that moves forward.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
     store: &'a dyn Store,
     shard: &'a Shard,
     start: u64,
     bytes: Bytes,
-    /// Where the last small read would have been, whether or not it was one.
+    /// Offset of the last small read, real or hypothetical.
     anchor: u64,
-    /// Average distance of small reads, in which old distances fade.
+    /// Moving average of the distance of small reads.
     distance: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Window<'a> {
         Window { store, shard, start: 0, bytes: Bytes::new(), anchor: 0, distance: FAR }
     }
 
-    /// The bytes at `offset`, which the caller has checked to lie in the shard.
+    /// Returns the bytes at `offset`. The caller has checked that they are in the shard.
     pub(super) fn at(&mut self, offset: u64, len: u64) -> Result<&[u8]> {
         if offset + len > self.anchor + SMALL {
             self.distance = (3 * self.distance + offset.saturating_sub(self.anchor)) / 4;
@@ -51,7 +51,7 @@ impl<'a> Window<'a> {
         Ok(&self.bytes[from..from + len as usize])
     }
 
-    /// The first header at or after `offset`, found by its checksum.
+    /// Returns the first header at or after `offset`, found by its checksum.
     pub(super) fn next_header(&mut self, mut offset: u64) -> Result<Option<u64>> {
         while offset + BLOCK <= self.shard.size {
             let block = self.at(offset, BLOCK)?;

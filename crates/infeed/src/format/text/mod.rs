@@ -27,7 +27,7 @@ pub(super) struct Text {
     largest: u64,
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "text",
     about: "plain text by line, paragraph or file",
@@ -44,7 +44,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// Texts beside other data tell about it: they count only when there is nothing else.
+/// Text files beside other data are usually documentation: they count only if there is nothing else.
 fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<opening::Guess>> {
     let count = folder.files.iter().filter(|name| ENTRY.has_ending(Packing::bare(name))).count();
     Ok((count > 0).then(|| opening::Guess { count, ..opening::Guess::new(Sure::Barely) }))
@@ -61,7 +61,7 @@ const PARAMS: &[Param] = &[
         name: "errors",
         python: "TextErrors",
         default: Some("\"strict\""),
-        about: "what becomes of bytes that are no UTF-8: strict (the row is bad), replace or ignore",
+        about: "how to treat bytes that are not UTF-8: strict (the row is bad), replace or ignore",
     },
     shared::INDEX,
     shared::MAX_ROW,

@@ -1,12 +1,12 @@
-//! Where records lie: from an index file, or from one head to the next.
+//! Finds records: from an index file, or by following their headers.
 
 use crate::layout::rows::RowPlaces;
 use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
 use infeed_records::tfrecord::{HEAD, TAIL, index, length};
 
-/// One read when records are small.
+/// Size of one read if records are small.
 const LARGE: u64 = 256 << 10;
-/// Records beyond this size are stepped over: their heads are read one by one.
+/// Records beyond this size are skipped: their headers are read one by one.
 const FAR: u64 = 12 << 10;
 
 /// The records of a file.
@@ -20,7 +20,7 @@ pub(super) fn find(store: &dyn Store, shard: &Shard, beside: bool, largest: u64)
     Ok(found)
 }
 
-/// What an index file says, if it fits: the first, the middle and the last record must be where it says.
+/// Reads an index file, if it matches: the first, the middle and the last record must be where it says.
 fn saved(store: &dyn Store, shard: &Shard) -> Option<Vec<u64>> {
     let bare = shard.name.rsplit_once('.').map_or(&*shard.name, |(bare, _)| bare);
     let names = [
@@ -46,7 +46,7 @@ fn saved(store: &dyn Store, shard: &Shard) -> Option<Vec<u64>> {
     })
 }
 
-/// Goes from head to head.
+/// Follows the headers.
 fn scan(store: &dyn Store, shard: &Shard, largest: u64) -> Result<Vec<u64>> {
     let wrong = |at: u64, what: String| Error::Format { shard: shard.name.to_string(), offset: at, what };
     let (mut lens, mut at) = (vec![], 0u64);

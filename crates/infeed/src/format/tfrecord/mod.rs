@@ -15,17 +15,17 @@ use infeed_records::{
 };
 use std::sync::Arc;
 
-/// Records that are looked at to learn the features.
+/// Records that are read to learn the features.
 const LOOK: usize = 100;
-/// The field of a record that is not taken apart.
+/// The field of a record that is not parsed.
 const RECORD: &str = "record";
 
-/// What is made of records.
+/// What records are parsed into.
 #[derive(Debug, Clone)]
 enum Wanted {
-    /// Bytes as they are.
+    /// Their bytes.
     Raw,
-    /// The features that the first records have.
+    /// The features of the first records.
     Auto,
     /// These features.
     Given(Arc<[(Arc<str>, FeatureKind)]>),
@@ -40,7 +40,7 @@ pub(super) struct TfRecord {
     largest: u64,
 }
 
-/// The table row of this format.
+/// The entry of this format.
 pub(super) const ENTRY: FormatEntry = FormatEntry {
     name: "tfrecord",
     about: "TFRecord files, with the tf.train.Example in their records",
@@ -59,7 +59,7 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
     },
 };
 
-/// The checksum of the first length tells a record from anything else.
+/// Recognises a record by the checksum of its length.
 fn recognise(file: &FileLook<'_>) -> Option<opening::Guess> {
     match (ENTRY.has_ending(file.name), tfrecord::length(file.head).is_some()) {
         (true, true) => Some(opening::Guess::new(Sure::Certain)),
@@ -139,7 +139,7 @@ impl RowLayout for TfRecord {
     }
 
     fn is_plain(&self, start: &[u8]) -> bool {
-        // A record of 35,615 bytes begins like gzip data, but that has no checksum here.
+        // A record of 35,615 bytes starts like gzip data, but gzip data does not have this checksum.
         tfrecord::length(start).is_some()
     }
 
@@ -164,7 +164,7 @@ impl RowLayout for TfRecord {
                 Ok(())
             })?;
         }
-        // Features that are several strings of bytes, or one thing here and another there, are no field.
+        // Features with several byte strings, or of varying type, do not become fields.
         Ok(sketch.into_iter().filter_map(|(name, guess)| Some((name, guess?))).collect())
     }
 
@@ -197,7 +197,7 @@ impl RowLayout for TfRecord {
 /// Features with their types.
 type Wants = Arc<[(Arc<str>, FeatureKind)]>;
 
-/// The fields of records and what makes them.
+/// The fields of records and how they are parsed.
 #[derive(Debug, Clone)]
 struct Examples {
     features: Option<Wants>,

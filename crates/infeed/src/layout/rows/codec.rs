@@ -1,4 +1,4 @@
-//! From the bytes of a row to its fields.
+//! Parses the bytes of a row into fields.
 
 use infeed_core::{Bytes, Error, Record, Result, format::Fields};
 use infeed_records::Guess;
@@ -9,7 +9,7 @@ use std::{fmt::Debug, sync::Arc};
 pub(crate) struct Row {
     /// Its number in the file.
     pub(crate) number: u64,
-    /// The line where it begins, where that is known.
+    /// The line where it begins, if known.
     pub(crate) line: Option<u64>,
     pub(crate) bytes: Bytes,
 }
@@ -21,20 +21,20 @@ pub(crate) struct FirstRows {
     pub(crate) rows: Vec<Row>,
 }
 
-/// What the fields of a file seem to be.
+/// The fields of a file as guessed from its first rows.
 pub(crate) type Sketch = Vec<(Arc<str>, Guess)>;
 
-/// The fields of rows, settled.
+/// The settled fields of rows.
 pub(crate) trait RowSchema: Debug + Send + Sync {
     fn fields(&self) -> Fields;
 
-    /// What makes records of the rows of a file.
+    /// Returns the codec that parses the rows of a file.
     fn codec(&self, titles: &[u8]) -> Result<Arc<dyn RowCodec>>;
 }
 
-/// Makes records of the rows of a file.
+/// Parses the rows of a file into records.
 pub(crate) trait RowCodec: Debug + Send + Sync {
-    /// Adds a record for each row, or what is wrong with it.
+    /// Appends a record, or an error, for each row.
     fn records(&self, rows: &[Row], fields: &[Arc<str>], out: &mut Vec<Result<Record>>);
 
     /// Whether [`RowCodec::fill`] can write this field.
@@ -42,13 +42,13 @@ pub(crate) trait RowCodec: Debug + Send + Sync {
         false
     }
 
-    /// Writes fields of rows to their places: `places[i]` of each of `out` is that of `rows[i]`.
+    /// Writes fields of rows to their places: row `rows[i]` goes to `places[i]` of each of `out`.
     fn fill(&self, _: &[Row], _places: &[usize], _fields: &[Arc<str>], _out: &mut [&mut [u8]]) -> Result<()> {
         Err(Error::Internal { what: "this format cannot fill batches".to_owned() })
     }
 }
 
-/// Says in which line something is wrong. Blank lines before a row belong to it.
+/// Adds the line number to an error. Blank lines before a row belong to it.
 pub(crate) fn numbered(row: &Row, error: Error) -> Error {
     let Some(line) = row.line else { return error };
     let blank = row.bytes.iter().take_while(|b| b.is_ascii_whitespace()).filter(|b| **b == b'\n').count();

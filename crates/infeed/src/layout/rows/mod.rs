@@ -1,8 +1,9 @@
-//! Rows that lie one after the other in a file: lines, records.
+//! Rows stored one after the other in a file: lines, records.
 //!
-//! A [`RowLayout`] says how such files are cut and what fields rows have. It serves two readers: `format::rows` finds the rows
-//! of files once and then reads any of them; `stream` takes them from front to back, out of compressed files and pipes.
-//! Fields come from the first rows of every file ([`RowLayout::sketch`]), which must agree with one another.
+//! A [`RowLayout`] defines how such files are cut and what fields rows have. It serves two readers: `format::rows`
+//! finds the rows of files once and then reads any of them; `stream` reads them from front to back, from compressed
+//! files and pipes. Fields come from the first rows of every file ([`RowLayout::sketch`]), which must agree with one
+//! another.
 
 mod codec;
 mod places;
@@ -16,28 +17,29 @@ use std::{fmt::Debug, sync::Arc};
 
 /// Bytes of a file that [`RowLayout::prepare`] sees.
 pub(crate) const START: u64 = 64 << 10;
-/// The largest row, unless the user says otherwise.
+/// The default size of the largest row.
 pub(crate) const LARGEST: i64 = 256 << 20;
-/// Bytes of first rows that are looked at, at most.
+/// Maximum bytes of first rows that are read to learn the fields.
 pub(crate) const LOOK: u64 = 8 << 20;
 
 /// How files are cut into rows.
 pub(crate) trait RowLayout: Debug + Send + Sync {
-    /// The name users know it by.
+    /// Returns the name users know it by.
     fn name(&self) -> &'static str;
 
-    /// Looks at the beginning of the first file, before anything else is asked.
+    /// Inspects the start of the first file, before any other method is called.
     fn prepare(&self, _name: &str, _start: &[u8]) {}
 
-    /// Finds rows, from the beginning of a file.
+    /// Returns a splitter that finds rows, from the start of a file.
     fn splitter(&self) -> Box<dyn Split>;
 
-    /// Whether rows are lines, so that a file can be cut anywhere; and then, whether blank ones are rows.
+    /// Returns `Some` if rows are lines, so that a file can be split anywhere; the value says whether blank lines are
+    /// rows.
     fn lines(&self) -> Option<bool> {
         None
     }
 
-    /// Whether errors speak of lines.
+    /// Whether errors name lines.
     fn numbered(&self) -> bool {
         true
     }
@@ -47,33 +49,33 @@ pub(crate) trait RowLayout: Debug + Send + Sync {
         false
     }
 
-    /// The largest row that is taken.
+    /// Returns the size of the largest row that is accepted.
     fn largest(&self) -> u64;
 
-    /// What the rows of a file depend on, besides its bytes: saved rows are used only by the same.
+    /// Returns what the rows of a file depend on besides its bytes: saved rows are used only with the same tag.
     fn tag(&self) -> String;
 
-    /// Finds the rows of a file in a way of its own.
+    /// Finds the rows of a file in a format-specific way, if the format has one.
     fn find(&self, _: &dyn Store, _: &Shard) -> Result<Option<RowPlaces>> {
         Ok(None)
     }
 
-    /// Whether data that starts like this is not compressed, whatever it looks like.
+    /// Whether data with this start is not compressed, whatever it looks like.
     fn is_plain(&self, _start: &[u8]) -> bool {
         false
     }
 
-    /// How many rows are looked at to learn the fields.
+    /// Returns how many rows are read to learn the fields.
     fn look(&self) -> usize;
 
-    /// The fields that the first rows of a file show.
+    /// Returns the fields found in the first rows of a file.
     fn sketch(&self, head: &FirstRows) -> Result<Sketch>;
 
-    /// Settles the fields, when those of all files are known.
+    /// Settles the fields, once those of all files are known.
     fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>>;
 }
 
-/// What an error says without its place.
+/// Returns the message of an error without its location.
 pub(crate) fn said(error: Error) -> String {
     match error {
         Error::Sample { what, .. } => what,

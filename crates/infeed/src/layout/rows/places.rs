@@ -1,38 +1,38 @@
-//! Where the rows of a file lie, in about four and a half bytes for each.
+//! The offsets of the rows of a file, in about four and a half bytes each.
 
 use infeed_core::{Error, Result, Sums};
 use infeed_records::split::End;
 use std::ops::Range;
 
-/// Rows that take up another number of lines than one, remembered; in a file with more of them lines are not counted.
+/// Maximum remembered rows that do not take exactly one line; with more of them, lines are not counted.
 const JUMPS: usize = 1 << 16;
 
 /// The rows of a file, one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RowPlaces {
-    /// Where the first row begins. Titles lie before it.
+    /// Offset of the first row. Titles come before it.
     pub(crate) start: u64,
     pub(crate) lens: Sums<u32>,
-    /// Rows whose line is not the one after that of the row before, and the line.
+    /// Rows that do not start on the line after the start of the row before, and their line.
     pub(crate) jumps: Vec<(u64, u64)>,
     /// Whether lines are counted.
     pub(crate) counted: bool,
-    /// The line of the row that comes next.
+    /// The line of the next row.
     line: u64,
 }
 
 impl RowPlaces {
-    /// No rows; the first one begins here. `counted` says whether there are lines to count.
+    /// Creates an empty list; the first row will start at `start`. `counted` says whether lines are counted.
     pub(crate) fn new(start: u64, counted: bool) -> Self {
         RowPlaces { start, counted, line: 1, ..RowPlaces::default() }
     }
 
-    /// From what was saved.
+    /// Creates a list from saved values.
     pub(crate) fn of(start: u64, lens: Vec<u32>, jumps: Vec<(u64, u64)>, counted: bool) -> Self {
         RowPlaces { start, lens: lens.into_iter().collect(), jumps, counted, line: 1 }
     }
 
-    /// Adds a row of so many bytes and lines.
+    /// Adds a row of this many bytes and lines.
     pub(crate) fn push(&mut self, len: u64, lines: u32) -> Result<()> {
         let row = self.lens.len() as u64;
         let short = u32::try_from(len);
@@ -59,7 +59,7 @@ impl RowPlaces {
         }
     }
 
-    /// Takes the first row for the titles of columns.
+    /// Treats the first row as the titles of columns.
     pub(crate) fn titled(mut self, ends: &End) -> Self {
         self.start += ends.at as u64;
         self.pass(0, ends.lines);
@@ -69,7 +69,7 @@ impl RowPlaces {
         self
     }
 
-    /// Adds the rows of a later part of the same file; `rest` are bytes and lines between the two.
+    /// Appends the rows of a later part of the same file; `rest` are bytes and lines between the two.
     pub(crate) fn append(&mut self, other: &RowPlaces, rest: (u64, u32)) -> Result<()> {
         for row in 0..other.lens.len() {
             let (mut len, mut lines) = (u64::from(other.lens.lens()[row]), 1);
@@ -95,7 +95,7 @@ impl RowPlaces {
         self
     }
 
-    /// Where a row lies.
+    /// Returns the byte range of a row.
     pub(crate) fn range(&self, row: u64) -> Option<Range<u64>> {
         let range = self.lens.range(usize::try_from(row).ok()?)?;
         Some(self.start + range.start..self.start + range.end)
@@ -105,7 +105,7 @@ impl RowPlaces {
         usize::try_from(row).ok().and_then(|row| self.lens.lens().get(row)).map_or(0, |len| u64::from(*len))
     }
 
-    /// The line where a row begins.
+    /// Returns the line where a row starts.
     pub(crate) fn line_of(&self, row: u64) -> Option<u64> {
         if !self.counted {
             return None;

@@ -1,13 +1,12 @@
-//! One 512-byte header.
+//! Parses a 512-byte tar header.
 //!
-//! Forty years of tars share this block. What matters to a reader of rows: the name (`name`, and in POSIX tars
-//! `prefix` before it), the size in octal or base 256, the kind of member, and a checksum that tells a header from
-//! data.
+//! All tar variants share this block. A reader of rows needs the name (`name`, and in POSIX tars `prefix` before it),
+//! the size in octal or base 256, the kind of member, and a checksum that distinguishes a header from data.
 
-/// Bytes of a header, and what data is padded to.
+/// Size of a header, and the unit that data is padded to.
 pub(crate) const BLOCK: u64 = 512;
 
-/// Kind of a member that carries data of its own for the reader of rows or for the member after it.
+/// The kind of a member, as far as a reader of rows needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemberKind {
     /// A regular file.
@@ -18,7 +17,7 @@ pub(crate) enum MemberKind {
     PaxGlobal,
     /// The name of the next member, too long for its header.
     LongName,
-    /// Where the next member links to. Links are no rows, but what is known of the next member must survive this.
+    /// The link target of the next member. Links are not rows, but the overrides for the next member must survive this.
     LongLink,
     /// A file with holes, whose data is not its contents.
     Sparse,
@@ -28,36 +27,36 @@ pub(crate) enum MemberKind {
     Other,
 }
 
-/// What a header says. The name is kept by the caller, who reuses its memory.
+/// The content of a header. The caller keeps the name and reuses its memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) kind: MemberKind,
     pub(crate) size: u64,
 }
 
-/// Whether a block is all zeros: the padding at an archive's end.
+/// Whether a block is all zeros, like the padding at an archive's end.
 pub(crate) fn is_zero(block: &[u8]) -> bool {
     // Nearly every header starts with a letter, so the first byte decides.
     block.first() == Some(&0) && block.iter().all(|b| *b == 0)
 }
 
-/// Reads a header and puts the member's name into `name`, or says what is wrong with it.
+/// Parses a header and writes the member's name to `name`. The error says what is wrong.
 pub(crate) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> {
     if !checksum_holds(block) {
         return Err("the checksum of a tar header is wrong".to_owned());
     }
     let size = number(&block[124..136]).ok_or_else(|| {
-        format!("the size in a tar header is no number: `{}`", block[124..136].escape_ascii())
+        format!("the size in a tar header is not a number: `{}`", block[124..136].escape_ascii())
     })?;
     name.clear();
-    // GNU tars have times where POSIX ones have the prefix, and say so with a space in the magic.
+    // GNU tars have times in place of the prefix, and mark it by a space in the magic.
     if &block[257..263] == b"ustar\0" && block[345] != 0 {
         name.extend_from_slice(text(&block[345..500]));
         name.push(b'/');
     }
     name.extend_from_slice(text(&block[..100]));
     let kind = match block[156] {
-        // Tars older than POSIX know folders only by the slash at the end of their names.
+        // Tars older than POSIX mark folders only by the slash at the end of their names.
         0 if name.ends_with(b"/") => MemberKind::Empty,
         0 | b'0' | b'7' => MemberKind::File,
         b'1'..=b'6' => MemberKind::Empty,
@@ -71,11 +70,11 @@ pub(crate) fn parse(block: &[u8], name: &mut Vec<u8>) -> Result<Header, String> 
     Ok(Header { kind, size })
 }
 
-/// Whether a block is a header: its sum is written in it. Some old tars added up signed bytes.
+/// Whether a block is a header: its checksum is correct. Some old tars summed signed bytes.
 pub(crate) fn checksum_holds(block: &[u8]) -> bool {
     let Some(written) = octal(&block[148..156]) else { return false };
-    // The field of the sum counts as spaces. Adding up the whole block and taking the field out again keeps the loop
-    // free of gaps, which makes it several times as quick; it runs once for every member of a data set.
+    // The checksum field counts as spaces. Summing the whole block and correcting for the field keeps the loop without
+    // gaps, which is several times as fast; it runs once per member.
     let spaces = 8 * i64::from(b' ');
     let unsigned = |bytes: &[u8]| i64::from(bytes.iter().map(|b| u32::from(*b)).sum::<u32>());
     let signed = |bytes: &[u8]| bytes.iter().map(|b| i64::from(*b as i8)).sum::<i64>();
@@ -85,25 +84,25 @@ pub(crate) fn checksum_holds(block: &[u8]) -> bool {
     })
 }
 
-/// Bytes up to the first zero.
+/// Returns the bytes up to the first zero.
 fn text(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }
 
-/// A number in octal digits or, with the top bit set, in big-endian binary.
+/// Parses a number in octal digits or, with the top bit set, in big-endian binary.
 fn number(field: &[u8]) -> Option<u64> {
     match field[0] {
         // Positive binary: the bits after the marker are the number.
         0x80..=0xbf => field[1..]
             .iter()
             .try_fold(u64::from(field[0] & 0x3f), |n, byte| n.checked_mul(256).map(|n| n | u64::from(*byte))),
-        // Negative: a size cannot be.
+        // Negative: not possible for a size.
         0xc0..=0xff => None,
         _ => octal(field),
     }
 }
 
-/// Octal digits between spaces and zeros; a blank field is zero.
+/// Parses octal digits between spaces and zeros; a blank field is zero.
 fn octal(field: &[u8]) -> Option<u64> {
     let digits = text(field).trim_ascii();
     digits.iter().try_fold(0u64, |n, digit| match digit {

@@ -3,7 +3,7 @@
 use super::mixer::{LABEL, Mixer, NUM_CLASSES, alpha};
 use infeed_core::{BatchTransform, Entry, Param};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn BatchTransform> = Entry {
     name: "CutMix",
     about: "paste a rectangle of its neighbour into every image of a batch, and mix the labels by area",

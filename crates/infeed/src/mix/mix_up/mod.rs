@@ -3,7 +3,7 @@
 use super::mixer::{LABEL, Mixer, NUM_CLASSES, alpha};
 use infeed_core::{BatchTransform, Entry, Param};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn BatchTransform> = Entry {
     name: "MixUp",
     about: "mix every sample of a batch, and its label, with its neighbour: a weighted sum",

@@ -1,9 +1,9 @@
-//! `RandomMix`: MixUp or CutMix, chosen anew for every batch.
+//! `RandomMix`: MixUp or CutMix, chosen at random for every batch.
 
 use super::mixer::{LABEL, Mixer, NUM_CLASSES, alpha};
 use infeed_core::{Args, BatchTransform, Entry, Param, Result};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn BatchTransform> = Entry {
     name: "RandomMix",
     about: "MixUp or CutMix, chosen anew for every batch",

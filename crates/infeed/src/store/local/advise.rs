@@ -15,11 +15,11 @@ pub(super) fn will_need(file: &File, offset: u64, len: u64) {
     }
 }
 
-/// Other systems read when they are asked.
+/// No-op on other systems.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn will_need(_file: &File, _offset: u64, _len: u64) {}
 
-/// Says that a file will be read from front to back, so that the kernel reads further ahead.
+/// Tells the kernel that a file will be read from front to back, so that it reads further ahead.
 #[cfg(target_os = "linux")]
 pub(super) fn sequential(file: &File) {
     use std::os::fd::AsRawFd;
@@ -28,6 +28,6 @@ pub(super) fn sequential(file: &File) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
 }
 
-/// Other systems find out by themselves.
+/// No-op on other systems.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn sequential(_file: &File) {}

@@ -1,4 +1,4 @@
-//! Shards kept open.
+//! A cache of open files.
 
 use infeed_core::{Hold, Result, Shard};
 use std::{
@@ -10,7 +10,7 @@ use std::{
 /// Far below the usual limit of 1,024 open files, which the rest of the process needs too.
 const MOST: usize = 256;
 
-/// Open files by name; the one unused for longest makes room.
+/// Open files by name; the least recently used is evicted.
 #[derive(Debug)]
 pub(super) struct Handles {
     table: Mutex<Table>,
@@ -25,7 +25,7 @@ struct Table {
 #[derive(Debug)]
 struct Handle {
     file: Arc<File>,
-    /// What was listed when it was opened: a shard that was replaced since must not be read through the old file.
+    /// Size and time as listed when it was opened: a replaced shard must not be read through the old file.
     size: u64,
     modified: Option<u64>,
     version: Option<u64>,
@@ -37,12 +37,12 @@ impl Handles {
         Handles { table: Mutex::default() }
     }
 
-    /// The open file of a shard, opened by `open` when there is none.
+    /// Returns the open file of a shard, opening it with `open` if needed.
     pub(super) fn get(&self, shard: &Shard, open: impl FnOnce() -> Result<File>) -> Result<Arc<File>> {
         if let Some(file) = self.known(shard) {
             return Ok(file);
         }
-        // Opened without the lock: on a network file system this takes long enough to hold up every other reader.
+        // Opened without holding the lock: on a network file system this is slow and would block every other reader.
         let file = Arc::new(open()?);
         let mut table = self.lock();
         table.clock += 1;

@@ -1,13 +1,13 @@
-//! Looking at many files at once.
+//! Parallel metadata lookups of many files.
 
 use infeed_core::{Result, parallel};
 
-/// Looks in flight at once. A look is a wait on a network file system, and about a microsecond here.
+/// Concurrent lookups. A lookup is a round trip on a network file system, and about a microsecond on a local one.
 const AT_ONCE: usize = 16;
-/// Names a thread is worth being started for.
+/// Minimum names per thread.
 const WORTH: usize = 256;
 
-/// What `look` says of each name, in the same order. Of several errors the first one is reported.
+/// Calls `look` for each name and returns the results in order. Of several errors the first is reported.
 pub(crate) fn look_all<T: Send + Sync>(
     names: &[String],
     look: impl Fn(&str) -> Result<T> + Sync,

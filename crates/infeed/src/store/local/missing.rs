@@ -1,15 +1,15 @@
-//! What to say about a path that names nothing.
+//! The error for a path that does not exist.
 
 use infeed_core::{Error, registry::nearest};
 use std::path::Path;
 
-/// Enough names to find a typing slip; a folder of a million images is not searched for one.
+/// Names that are compared to find a typo; a folder of a million images is not searched for one.
 const LOOK_AT: usize = 1_000;
 
-/// An [`Error::NotFound`] that says how far the path goes, and which name comes close.
+/// Returns an [`Error::NotFound`] that says which part of the path exists, and which name is similar.
 pub(crate) fn missing(path: &Path) -> Error {
     let mut hint = String::new();
-    // `ancestors` of a relative path ends with the empty one, which stands for the current folder.
+    // `ancestors` of a relative path ends with the empty path, which stands for the current folder.
     let parents = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
     let mut child = path.file_name();
     for parent in parents {
@@ -28,7 +28,7 @@ pub(crate) fn missing(path: &Path) -> Error {
     Error::NotFound { path: path.display().to_string(), hint }
 }
 
-/// A name in `folder` that is a typing slip away from `wanted`.
+/// Returns a name in `folder` that is a typo away from `wanted`.
 fn near(folder: &Path, wanted: &str) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.take(LOOK_AT);
     let names: Vec<String> =

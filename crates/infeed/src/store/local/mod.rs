@@ -1,4 +1,4 @@
-//! Files of this machine, or of whatever is mounted on it.
+//! Files of this machine, or of what is mounted on it.
 
 mod advise;
 mod handles;
@@ -24,13 +24,13 @@ use std::{
 pub(crate) use look::look_all;
 pub(crate) use missing::missing;
 
-/// Whole files up to this size are opened, read and closed: a folder of a million images would only push the
-/// shards out of the table of open files.
+/// Files up to this size that are read whole are opened, read and closed: a folder of a million images would otherwise
+/// evict the shards from the cache of open files.
 const SMALL: u64 = 16 << 20;
 /// Bytes of unused buffers that a store made by [`LocalStore::new`] keeps.
 const KEPT: usize = 64 << 20;
 
-/// The table row of this store.
+/// The entry of this store.
 pub(super) const ENTRY: StoreEntry = StoreEntry {
     name: "local",
     about: "files of this machine and of what is mounted on it: `PATH`, `file:PATH`, `file:///PATH`",
@@ -46,17 +46,17 @@ pub struct LocalStore {
 }
 
 impl LocalStore {
-    /// A store with a pool of its own.
+    /// Creates a store with a pool of its own.
     pub fn new() -> Self {
         Self::with_pool(Pool::new(KEPT))
     }
 
-    /// A store that takes its buffers from `pool`.
+    /// Creates a store that takes its buffers from `pool`.
     pub fn with_pool(pool: Arc<Pool>) -> Self {
         LocalStore { handles: Handles::new(), pool }
     }
 
-    /// The open file of a shard, and whether it was worth keeping open.
+    /// Returns the open file of a shard. Small files that are read whole are not kept open.
     fn open(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Arc<File>> {
         let whole = shard.size <= SMALL && matches!(ranges, [only] if *only == (0..shard.size));
         if whole { open(shard).map(Arc::new) } else { self.handles.get(shard, || open(shard)) }
@@ -72,7 +72,7 @@ impl Default for LocalStore {
 impl Store for LocalStore {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
         let names = walk::with_prefix(prefix)?;
-        // A file that vanishes between the walk and this look is no longer there to be listed.
+        // A file that vanishes between the walk and this lookup is not listed.
         let found = look_all(&names, |name| match stat(name) {
             Err(Error::NotFound { .. }) => Ok(None),
             other => other.map(Some),
@@ -113,8 +113,8 @@ impl Store for LocalStore {
         Ok(Some(Box::new(file)))
     }
 
-    /// Unlike [`Store::list`] it does not ask for sizes: on a network file system that is one request per file, and
-    /// for a million images the difference between seconds and minutes.
+    /// Unlike [`Store::list`] it does not look up sizes: on a network file system that is one request per file, which
+    /// for a million images is the difference between seconds and minutes.
     fn names(&self, folder: &str) -> Result<Vec<String>> {
         walk::walk(folder)
     }
@@ -130,7 +130,7 @@ impl Store for LocalStore {
     }
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
-        // A hint: whatever goes wrong here goes wrong again, and is reported, when the bytes are read.
+        // Only a hint: errors occur again, and are reported, when the bytes are read.
         if let Ok(file) = self.open(shard, ranges) {
             for range in ranges {
                 advise::will_need(&file, range.start, range.end.saturating_sub(range.start));
@@ -139,7 +139,7 @@ impl Store for LocalStore {
     }
 }
 
-/// Name, size and age of a file.
+/// Returns name, size and modification time of a file.
 fn stat(name: &str) -> Result<Shard> {
     let data = std::fs::metadata(name).map_err(|e| failed("look at", name, e))?;
     check_regular(name, &data)?;
@@ -165,7 +165,7 @@ fn check_regular(name: &str, data: &Metadata) -> Result<()> {
     Err(failed("read", name, io::Error::new(ErrorKind::InvalidInput, what)))
 }
 
-/// Time of the last change in nanoseconds.
+/// Returns the modification time in nanoseconds.
 fn modified(data: &Metadata) -> Option<u64> {
     nanoseconds(data.mtime(), data.mtime_nsec())
 }
@@ -181,8 +181,8 @@ fn nanoseconds(seconds: i64, rest: i64) -> Option<u64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(u64::try_from(rest).ok()?)
 }
 
-/// Opens a file and makes sure that it is still the one that was listed: rows of another file would be read as if
-/// nothing had happened.
+/// Opens a file and checks that it is still the one that was listed: otherwise rows of another file would be read
+/// without notice.
 fn open(shard: &Shard) -> Result<File> {
     // Without blocking: a named pipe that took the place of the file would be waited for.
     let file = File::options()

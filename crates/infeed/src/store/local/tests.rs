@@ -1,4 +1,4 @@
-// One range is what is asked for here, not the numbers in it.
+// A list of one range is meant, not the numbers in it.
 #![allow(clippy::single_range_in_vec_init)]
 
 use super::*;
@@ -39,7 +39,7 @@ fn a_shrinking_file_is_reported() {
     let shard = store.stat_one(&name).unwrap();
     store.read_one(&shard, 0..10).unwrap();
     fs::OpenOptions::new().write(true).open(&name).unwrap().set_len(500).unwrap();
-    // Once through the file that is open already, once through one that is opened for the purpose.
+    // Once through the file that is open already, once through a newly opened one.
     for range in [400..600, 0..1000] {
         let message = store.read_one(&shard, range).unwrap_err().to_string();
         assert!(message.contains("changed while it was being read"), "{message}");

@@ -1,17 +1,17 @@
-//! Names below a folder.
+//! Lists the names below a folder.
 
 use super::{failed, missing};
 use infeed_core::{Error, Result, parallel};
 use std::{fs::Metadata, io, os::unix::fs::MetadataExt, path::Path};
 
-/// Folders read at once. More than there are processors: on a network file system each one is a wait.
+/// Folders read concurrently. More than there are CPUs: on a network file system each is a round trip.
 const AT_ONCE: usize = 8;
 
-/// Device and inode: the identity of a folder, whatever name led to it.
+/// Device and inode: the identity of a folder, whatever its name.
 type Identity = (u64, u64);
 
-/// Every file below `folder`, sorted; sub-folders are names that end in `/`. Links are followed, as `os.walk` does
-/// with `followlinks=True`, except those that lead back to a folder they lie in.
+/// Returns every file below `folder`, sorted; names of sub-folders end in `/`. Links are followed, like `os.walk` with
+/// `followlinks=True`, except those that lead back to a folder that contains them.
 pub(super) fn walk(folder: &str) -> Result<Vec<String>> {
     let root = if folder.is_empty() { "." } else { folder };
     let data = std::fs::metadata(root).map_err(|e| failed("look at", root, e))?;
@@ -25,7 +25,7 @@ pub(super) fn walk(folder: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Every file whose name starts with `prefix`, sorted.
+/// Returns every file whose name starts with `prefix`, sorted.
 pub(super) fn with_prefix(prefix: &str) -> Result<Vec<String>> {
     let folder = &prefix[..prefix.rfind('/').map_or(0, |slash| slash + 1)];
     let root = if folder.is_empty() { "." } else { folder };
@@ -43,7 +43,7 @@ pub(super) fn with_prefix(prefix: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// A folder's name as the start of the names in it.
+/// Returns a folder's name as a prefix of the names in it.
 fn base(folder: &str) -> String {
     if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") }
 }
@@ -67,7 +67,7 @@ fn descend(folder: &str, above: &[Identity], names: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// Adds the entries of one folder and gives back its sub-folders with the identities of all folders above them.
+/// Adds the entries of one folder and returns its sub-folders with the identities of all folders above them.
 fn read_folder(
     folder: &str,
     above: &[Identity],
@@ -81,11 +81,11 @@ fn read_folder(
             return Err(not_text(&path.join(entry.file_name())));
         };
         let full = format!("{folder}{name}");
-        // The kind comes with the directory entry; only links and folders need a look of their own.
+        // The kind comes with the directory entry; only links and folders need a lookup of their own.
         let kind = entry.file_type().map_err(|e| failed("look at", &full, e))?;
         let target = match (!kind.is_file()).then(|| std::fs::metadata(&full)).transpose() {
             Err(e) if kind.is_dir() => return Err(failed("look at", &full, e)),
-            // A link to nowhere stays a name: reading it says what is wrong with it.
+            // A dangling link stays a name: reading it reports what is wrong.
             other => other.ok().flatten(),
         };
         match target.filter(Metadata::is_dir) {

@@ -1,18 +1,18 @@
-//! Brace expansion, as shells and WebDataset do it.
+//! Brace expansion, as in shells and WebDataset.
 
 use infeed_core::{Error, Result};
 
-/// More names than this from one form are a slip of the keyboard, and would fill the memory before it was noticed.
+/// Maximum names from one pattern. More are probably a typo, and would exhaust the memory.
 const MOST: usize = 10_000_000;
 
-/// `a{1..3}{x,y}` to `a1x a1y a2x a2y a3x a3y`. Braces without a comma or a range in them stand for themselves.
+/// Expands `a{1..3}{x,y}` to `a1x a1y a2x a2y a3x a3y`. Braces without a comma or a range are literal.
 pub fn braces(form: &str) -> Result<Vec<String>> {
     let out =
         expand(form).ok_or_else(|| Error::argument(format!("`{form}` stands for more than {MOST} names")))?;
     Ok(out)
 }
 
-/// Every name of a form; nothing when there are too many.
+/// Returns every name of a pattern; `None` if there are too many.
 fn expand(form: &str) -> Option<Vec<String>> {
     let mut from = 0;
     while let Some(open) = form[from..].find('{').map(|i| i + from) {
@@ -34,7 +34,7 @@ fn expand(form: &str) -> Option<Vec<String>> {
     Some(vec![form.to_owned()])
 }
 
-/// The brace that closes the one at `open`.
+/// Returns the brace that closes the one at `open`.
 fn closing(form: &str, open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (i, byte) in form.bytes().enumerate().skip(open) {
@@ -48,14 +48,14 @@ fn closing(form: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// What the inside of a brace stands for: `None` for nothing special, `Some(None)` for too much.
+/// Returns the alternatives inside a brace: `None` if the brace is literal, `Some(None)` if there are too many.
 fn alternatives(inside: &str) -> Option<Option<Vec<String>>> {
     if let Some(range) = range(inside) {
         return Some(range);
     }
     let parts = split(inside);
     if parts.len() < 2 {
-        // `{x{1..2}}`: the outer braces are text, and the caller goes on to the inner ones.
+        // `{x{1..2}}`: the outer braces are literal, and the caller continues with the inner ones.
         return None;
     }
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ fn alternatives(inside: &str) -> Option<Option<Vec<String>>> {
     Some(Some(all))
 }
 
-/// Splits at the commas that lie in no inner brace.
+/// Splits at the commas outside inner braces.
 fn split(inside: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut depth, mut start) = (0usize, 0);
@@ -87,7 +87,7 @@ fn split(inside: &str) -> Vec<&str> {
     parts
 }
 
-/// `first..last` or `first..last..step`, of numbers or of single letters.
+/// Expands `first..last` or `first..last..step`, of numbers or of single letters.
 fn range(inside: &str) -> Option<Option<Vec<String>>> {
     let mut parts = inside.split("..");
     let (first, last) = (parts.next()?, parts.next()?);
@@ -112,7 +112,7 @@ fn range(inside: &str) -> Option<Option<Vec<String>>> {
     Some(Some((0..=count).map(|i| name(a + sign * (i * step) as i64)).collect()))
 }
 
-/// Whether a number is written with zeros in front of it.
+/// Whether a number is written with leading zeros.
 fn padded(number: &str) -> bool {
     let digits = number.strip_prefix('-').unwrap_or(number);
     digits.len() > 1 && digits.starts_with('0')

@@ -3,8 +3,7 @@
 use super::{braces, fixed_part};
 use infeed_core::{Error, Found, Result, Store};
 
-/// What a path stands for in a store without folders of its own: an object, what its braces and stars match, or the names
-/// below it.
+/// Resolves a path in a store without real folders: an object, what its braces and stars match, or the names below it.
 pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for name in braces(path)? {
@@ -26,10 +25,10 @@ pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec
     Ok(found)
 }
 
-/// Adds the objects that a pattern matches. A star ends at a `/`, as in a shell.
+/// Adds the objects that match a pattern. A star does not match `/`, as in a shell.
 fn matching(store: &dyn Store, pattern: &str, found: &mut Vec<Found>) -> Result<()> {
     let compiled = glob::Pattern::new(pattern).map_err(|e| {
-        Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos))
+        Error::argument(format!("`{pattern}` is not a valid pattern: {} at character {}", e.msg, e.pos))
     })?;
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     let special = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());

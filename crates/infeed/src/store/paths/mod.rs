@@ -1,16 +1,16 @@
-//! What users write for a place, and the names it stands for.
+//! Path patterns that users write, and the names they stand for.
 //!
 //! | form | means |
 //! |---|---|
 //! | `train.tar` | one file |
 //! | `train-{000000..000127}.tar`, `{a,b}/x.tar` | braces, as in a shell |
 //! | `train-*.tar`, `**/*.tar`, `[ab]?.tar` | files that match, sorted |
-//! | `images/` | a folder; what is in it decides what it is |
+//! | `images/` | a folder; its format is detected from its content |
 //! | `a.tar::b.tar` | several, in this order |
 //! | `file:x.tar`, `file:///data/x.tar`, `~/x.tar` | other spellings of a local path |
 //! | `mem:x.tar` | an object of another store of the table; patterns work there, too |
 //!
-//! A form that names an existing file is that file, whatever special characters it has.
+//! A pattern that is the name of an existing file means that file, whatever special characters it has.
 
 mod braces;
 mod listed;
@@ -28,7 +28,7 @@ use std::{
 pub use braces::braces;
 pub(super) use listed::find_listed;
 
-/// The files and folders that these forms stand for, in the order in which they were written.
+/// Returns the files and folders that these patterns stand for, in the order in which they were written.
 pub fn find<S: AsRef<str>>(forms: &[S]) -> Result<Vec<Found>> {
     let stores = Stores::new();
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub fn find<S: AsRef<str>>(forms: &[S]) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Adds what one form, free of `::`, stands for on this machine.
+/// Adds what one pattern, without `::`, stands for on this machine.
 pub(super) fn find_local(form: &str, found: &mut Vec<Found>) -> Result<()> {
     let path = home(local(form)?)?;
     if Path::new(&path).exists() {
@@ -60,10 +60,10 @@ pub(super) fn find_local(form: &str, found: &mut Vec<Found>) -> Result<()> {
     Ok(())
 }
 
-/// The path of a form that may be a `file:` URL.
+/// Returns the path of a pattern that may be a `file:` URL.
 fn local(form: &str) -> Result<&str> {
     if let Some(rest) = form.strip_prefix("file:") {
-        // `file:///x` and `file://localhost/x` name a host, `file:x` does not.
+        // `file:///x` and `file://localhost/x` have a host part, `file:x` does not.
         return match rest.strip_prefix("//") {
             None => Ok(rest),
             Some(full) => match full.strip_prefix("localhost").unwrap_or(full) {
@@ -77,7 +77,7 @@ fn local(form: &str) -> Result<&str> {
     Ok(form)
 }
 
-/// Puts the home folder in place of a leading `~`.
+/// Replaces a leading `~` by the home folder.
 fn home(path: &str) -> Result<String> {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::var("HOME") {
@@ -104,7 +104,7 @@ fn named(name: String, is_folder: bool) -> Found {
 /// Adds what a pattern matches, sorted.
 fn matching(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
     let wrong = |e: glob::PatternError| {
-        Error::argument(format!("`{pattern}` is no pattern: {} at character {}", e.msg, e.pos))
+        Error::argument(format!("`{pattern}` is not a valid pattern: {} at character {}", e.msg, e.pos))
     };
     if let Some((folder, last)) = simple(pattern) {
         let last = glob::Pattern::new(last).map_err(wrong)?;
@@ -128,8 +128,8 @@ fn matching(pattern: &str, found: &mut Vec<Found>) -> Result<()> {
     Ok(())
 }
 
-/// Folder and last part of a pattern in which only the last part matches several names: the kind of each comes with
-/// the folder's listing, and nothing need be looked at. `glob` spells some folders anew; those are left to it.
+/// Splits a pattern with wildcards only in its last part into folder and last part. The folder's listing then gives the
+/// kind of each name, without lookups. `glob` rewrites some folder names; those are left to it.
 fn simple(pattern: &str) -> Option<(&str, &str)> {
     let (folder, last) = pattern.split_at(pattern.rfind('/')? + 1);
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
@@ -139,11 +139,11 @@ fn simple(pattern: &str) -> Option<(&str, &str)> {
     (known && !last.is_empty() && !last.contains("**")).then_some((folder, last))
 }
 
-/// Adds what matches in one folder, sorted.
+/// Adds the matches in one folder, sorted.
 fn in_folder(folder: &str, pattern: &glob::Pattern, found: &mut Vec<Found>) -> Result<()> {
     let failed = |e| Error::io("list", folder, e);
     let entries = match std::fs::read_dir(folder) {
-        // Nothing matches where nothing is.
+        // Nothing matches in a folder that does not exist.
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
         other => other.map_err(failed)?,
     };
@@ -156,7 +156,7 @@ fn in_folder(folder: &str, pattern: &glob::Pattern, found: &mut Vec<Found>) -> R
         }
         let name = name.into_string().map_err(|_| not_text(entry.path().into_os_string()))?;
         let name = format!("{folder}{name}");
-        // Links are what they lead to.
+        // A link counts as its target.
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         found.push(if is_file { Found::File(name) } else { existing(name)? });
     }
@@ -168,7 +168,7 @@ fn not_text(name: std::ffi::OsString) -> Error {
     Error::argument(format!("the name of {name:?} is not UTF-8; rename the file"))
 }
 
-/// Nothing matches: says how far the path goes.
+/// The error if nothing matches: says which part of the path exists.
 fn no_match(pattern: &str) -> Error {
     let parent = fixed_part(pattern);
     let hint = if Path::new(parent).exists() {
@@ -179,7 +179,7 @@ fn no_match(pattern: &str) -> Error {
     Error::NotFound { path: pattern.to_owned(), hint }
 }
 
-/// The folder of a pattern up to its first special character.
+/// Returns the folder of a pattern up to its first special character.
 fn fixed_part(pattern: &str) -> &str {
     let special = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     match pattern[..special].rfind('/') {
@@ -189,7 +189,7 @@ fn fixed_part(pattern: &str) -> &str {
     }
 }
 
-/// A path that does not exist, or one that we may not look at.
+/// The error for a path that does not exist or may not be accessed.
 fn lost(name: &str) -> Error {
     match std::fs::metadata(name) {
         Err(e) if e.kind() != ErrorKind::NotFound => Error::io("look at", name, e),

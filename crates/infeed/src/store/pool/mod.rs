@@ -1,12 +1,12 @@
 //! Reused read buffers.
 //!
-//! A fresh allocation above the allocator's threshold (128 KiB in glibc) is a new mapping: the kernel hands out
-//! zeroed pages one fault at a time, and takes them back when the buffer is dropped. For image-sized rows that
-//! costs as much as the read itself. A pool keeps dropped buffers and hands them out again, so the pages stay.
+//! A fresh allocation above the allocator's threshold (128 KiB in glibc) is a new mapping: the kernel provides zeroed
+//! pages one page fault at a time, and takes them back when the buffer is dropped. For image-sized rows that costs as
+//! much as the read itself. A pool keeps dropped buffers and hands them out again, so the pages stay mapped.
 //!
-//! Buffers come in size classes, four to each doubling, so that a kept buffer fits rows of about the same size with
-//! at most a quarter wasted. They are zeroed once, when they are made; after that a reader overwrites what it hands
-//! out, which is why none of this needs `unsafe`.
+//! Buffers come in size classes, four per doubling, so that a kept buffer fits rows of about the same size with at most
+//! a quarter wasted. They are zeroed once, when allocated; after that a reader overwrites what it hands out, so no
+//! `unsafe` is needed.
 
 use bytes::Bytes;
 use infeed_core::Hold;
@@ -18,21 +18,21 @@ use std::{
     },
 };
 
-/// Below this the general allocator is as quick as a pool: it faults no pages.
+/// Below this size the general allocator is as fast as a pool: it causes no page faults.
 const SMALLEST: usize = 4 << 10;
-/// Above this a buffer is so rare that keeping it only holds memory.
+/// Above this size buffers are so rare that keeping them only wastes memory.
 const LARGEST: usize = 512 << 20;
-/// Steps to each doubling.
+/// Size classes per doubling.
 const STEPS: usize = 4;
 /// `log2(LARGEST / SMALLEST) * STEPS + 1` sizes.
 const CLASSES: usize = 17 * STEPS + 1;
 
-/// Buffers waiting to be used again.
+/// Buffers waiting to be reused.
 #[derive(Debug)]
 pub struct Pool {
-    /// The last one in is the first one out: it is the likeliest to be in the processor's cache still.
+    /// Last in, first out: the most recent buffer is the most likely to be in the CPU cache.
     classes: [Mutex<Vec<Box<[u8]>>>; CLASSES],
-    /// When each class was last used, by a clock that ticks with every buffer given back.
+    /// When each class was last used, by a clock that ticks with every returned buffer.
     used: [AtomicUsize; CLASSES],
     clock: AtomicUsize,
     kept: AtomicUsize,
@@ -40,7 +40,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool that keeps at most `limit` bytes of buffers which nobody uses.
+    /// Creates a pool that keeps at most `limit` bytes of unused buffers.
     pub fn new(limit: usize) -> Arc<Pool> {
         Arc::new(Pool {
             classes: std::array::from_fn(|_| Mutex::new(Vec::new())),
@@ -51,12 +51,12 @@ impl Pool {
         })
     }
 
-    /// Bytes of the buffers that wait to be used again.
+    /// Returns the bytes of unused buffers.
     pub fn kept(&self) -> usize {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// A buffer of `len` bytes with unspecified contents.
+    /// Returns a buffer of `len` bytes with unspecified contents.
     pub fn take(self: &Arc<Self>, len: usize) -> PoolBuffer {
         let Some(class) = class_of(len) else {
             return PoolBuffer { room: vec![0; len].into_boxed_slice(), len, home: None };
@@ -72,7 +72,7 @@ impl Pool {
         PoolBuffer { room, len, home: Some((Arc::clone(self), class)) }
     }
 
-    /// Takes a buffer back, or lets it go when enough are kept.
+    /// Takes a buffer back, or drops it if enough are kept.
     fn give(&self, class: usize, room: Box<[u8]>) {
         let size = room.len();
         if size > self.limit {
@@ -81,7 +81,7 @@ impl Pool {
         self.used[class].store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut kept = self.kept.fetch_add(size, Ordering::Relaxed) + size;
         while kept > self.limit {
-            // Sizes that were wanted once (a shard read whole, an index) must not crowd out the size of the rows.
+            // Sizes that were needed once (a whole shard, an index) must not displace the size of the rows.
             let Some(freed) = self.evict(class) else {
                 self.kept.fetch_sub(size, Ordering::Relaxed);
                 return;
@@ -91,10 +91,10 @@ impl Pool {
         self.lock(class).push(room);
     }
 
-    /// Lets go of a buffer of the class that has not been used for longest, other than `spared`.
+    /// Drops a buffer of the least recently used class other than `spared`. Returns its size.
     fn evict(&self, spared: usize) -> Option<usize> {
         let mut others: Vec<usize> = (0..CLASSES).filter(|class| *class != spared).collect();
-        // Each time is read once: other threads change them meanwhile, and a sort that sees both values panics.
+        // Each time is read once: other threads change them meanwhile, and a sort that sees inconsistent values panics.
         others.sort_by_cached_key(|class| self.used[*class].load(Ordering::Relaxed));
         others.into_iter().find_map(|class| self.lock(class).pop()).map(|room| room.len())
     }
@@ -104,7 +104,7 @@ impl Pool {
     }
 }
 
-/// The class whose buffers hold `len` bytes, if buffers of that size are kept at all.
+/// Returns the class for buffers of `len` bytes, if buffers of that size are kept at all.
 fn class_of(len: usize) -> Option<usize> {
     if !(SMALLEST..=LARGEST).contains(&len) {
         return None;
@@ -116,13 +116,13 @@ fn class_of(len: usize) -> Option<usize> {
     Some(doubling * STEPS + step)
 }
 
-/// Bytes of a buffer of this class.
+/// Returns the size of a buffer of this class.
 fn class_size(class: usize) -> usize {
     let base = SMALLEST << (class / STEPS);
     base + base / STEPS * (class % STEPS)
 }
 
-/// A buffer on loan. Fill it, then [`PoolBuffer::freeze`] it; when its last view is dropped it goes back.
+/// A buffer on loan. Fill it, then [`PoolBuffer::freeze`] it; it returns to the pool when its last view is dropped.
 #[derive(Debug)]
 pub struct PoolBuffer {
     room: Box<[u8]>,
@@ -131,7 +131,7 @@ pub struct PoolBuffer {
 }
 
 impl PoolBuffer {
-    /// The bytes for reading, shared without a copy.
+    /// Makes the bytes immutable and shareable without a copy.
     pub fn freeze(self) -> Bytes {
         if self.len == 0 { Bytes::new() } else { Bytes::from_owner(self) }
     }

@@ -63,8 +63,8 @@ proptest! {
     }
 }
 
-/// Buffers of many sizes given back by many threads, with room for few: every return has to push others out, while the
-/// times of use change.
+/// Many threads return buffers of many sizes to a small pool: every return has to evict others, while the times of use
+/// change.
 #[test]
 fn many_threads_push_each_other_out() {
     let pool = Pool::new(200_000);

@@ -7,10 +7,10 @@ use super::policy::{Space, Style, signed};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 use policies::{CIFAR10, IMAGENET, Pair, SVHN};
 
-/// Strengths that the lists count in.
+/// Number of magnitude bins in the lists.
 const BINS: usize = 10;
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "AutoAugment",
     about: "a pair of operations on colours and geometry, chosen at random from a learned list",

@@ -1,4 +1,4 @@
-//! The learned lists: 25 pairs each of operation, probability and strength (a bin of ten; 0 where there is none).
+//! The learned lists: 25 pairs each of operation, probability and strength (one of ten bins; 0 if there is none).
 
 use crate::transform::policy::Op;
 

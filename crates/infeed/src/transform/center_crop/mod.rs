@@ -3,7 +3,7 @@
 use super::common::{fixed, need_image, round_even};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "CenterCrop",
     about: "the middle of the image",
@@ -27,8 +27,8 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     Ok(Box::new(CenterCrop { height, width }))
 }
 
-/// Where a crop of `crop` pixels starts on a side of `side` pixels. torchvision pads a side that is too short first
-/// (the odd pixel goes to the end), then rounds half to even.
+/// Returns where a crop of `crop` pixels starts on a side of `side` pixels. torchvision first pads a side that is too
+/// short (the odd pixel goes to the end), then rounds half to even.
 fn start(side: u32, crop: u32) -> i64 {
     if crop > side { -i64::from((crop - side) / 2) } else { round_even(f64::from(side - crop) / 2.0) }
 }

@@ -7,7 +7,7 @@ const fn param(name: &'static str, about: &'static str) -> Param {
     Param { name, python: "float | Sequence[float] | None", default: Some("null"), about }
 }
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "ColorJitter",
     about: "change brightness, contrast, saturation and hue by random factors, in random order",
@@ -51,12 +51,12 @@ fn range(args: &Args, name: &str, middle: f64, bound: (f64, f64)) -> Result<Opti
     if !(bound.0 <= low && low <= high && high <= bound.1) {
         return Err(args.error(name, &format!("must rise and stay within {} to {}", bound.0, bound.1)));
     }
-    // A range without width about the middle is switched off, as in torchvision.
+    // An empty range at the neutral value is disabled, as in torchvision.
     Ok((low != high || low != middle).then_some((low, high)))
 }
 
 impl ColorJitter {
-    /// Order and factors, drawn as torchvision draws them: first a permutation, then one number per range.
+    /// Draws order and factors as torchvision does: first a permutation, then one number per range.
     fn choose(&self, rng: &mut Rng) -> ([usize; 4], [Option<f64>; 4]) {
         let mut order = [0, 1, 2, 3];
         for i in (1..4).rev() {
@@ -77,7 +77,7 @@ fn jitter(
         match (which, factors[which]) {
             (0, Some(factor)) => infeed_pixels::brightness(pixels, factor),
             (1, Some(factor)) => infeed_pixels::contrast(pixels, channels, factor),
-            // Gray has no colours to change.
+            // Gray images have no saturation.
             (2, Some(factor)) if channels == 3 => infeed_pixels::saturation(pixels, factor),
             (3, Some(factor)) if channels == 3 => infeed_pixels::hue(pixels, factor),
             _ => {}

@@ -1,4 +1,4 @@
-//! `CorruptSpans`: leaves spans out for a model to fill in.
+//! `CorruptSpans`: removes spans of tokens for a model to predict.
 
 use super::{
     sequence::tensor,
@@ -8,7 +8,7 @@ use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Param, Result, Tr
 use infeed_text::Corruption;
 use std::sync::Arc;
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "CorruptSpans",
     about: "T5's span corruption, on=[\"inputs\", \"targets\"]: two copies of the same tokens",

@@ -1,10 +1,10 @@
-//! `GaussianBlur`: a bell-shaped average of random width.
+//! `GaussianBlur`: blurs with a Gaussian kernel of random width.
 
 use super::pixels::{need_pixels, redraw};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value};
 use infeed_pixels::{Gaussian, blur};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "GaussianBlur",
     about: "blur with a Gaussian kernel of random width",
@@ -53,7 +53,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl GaussianBlur {
-    /// Borders are mirrored, so the kernel must not reach beyond the other side.
+    /// Whether the kernel fits: borders are mirrored, so it must not reach beyond the other side.
     fn fits(&self, width: usize, height: usize) -> bool {
         self.size[0] / 2 < width && self.size[1] / 2 < height
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::transform::golden::check;
 
-/// The kernel is separable here and two-dimensional there, so sums are rounded in another order.
+/// The kernel is separable here and two-dimensional in torchvision, so sums are rounded in another order.
 #[test]
 fn as_torchvision_within_one_level() {
     check(include_bytes!("golden/pixels.bin"), 1, |image, case, context| {

@@ -5,7 +5,7 @@ use infeed_core::{
     Args, Context, Dim, Entry, FieldKind, FieldSpec, Image, Param, PixelLayout, Result, Transform, Value,
 };
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Grayscale",
     about: "turn colours into gray",

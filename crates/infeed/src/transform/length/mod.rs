@@ -1,10 +1,10 @@
-//! `Length`: how many elements an array or a text has.
+//! `Length`: the number of elements of an array or a text.
 
 use infeed_core::{
     Args, Context, Dtype, Entry, Error, FieldKind, FieldSpec, Result, Tensor, Transform, Value,
 };
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Length",
     about: "how many elements an array has along its first dimension, or how many bytes a text",

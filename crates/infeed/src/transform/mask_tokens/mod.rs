@@ -1,4 +1,4 @@
-//! `MaskTokens`: hides tokens for a model to find.
+//! `MaskTokens`: masks tokens for a model to predict.
 
 use super::{
     sequence::tensor,
@@ -8,7 +8,7 @@ use infeed_core::{Args, Context, Entry, Error, FieldSpec, Param, Result, Transfo
 use infeed_text::{Encoder, Masking, Options};
 use std::sync::Arc;
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "MaskTokens",
     about: "hide tokens for masked language modelling, on=[\"tokens\", \"labels\"]: two copies of the same tokens",
@@ -58,7 +58,7 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
 #[derive(Debug, Clone)]
 struct MaskTokens {
     masking: Arc<Masking>,
-    /// The greatest and the least number that it writes beside tokens.
+    /// The largest and the smallest number that it writes besides tokens.
     writes: (i64, i64),
     labels: bool,
 }

@@ -5,7 +5,7 @@ use infeed_core::{
     Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, PixelLayout, Result, Transform, Value,
 };
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Normalize",
     about: "(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first",

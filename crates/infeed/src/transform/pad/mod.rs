@@ -3,7 +3,7 @@
 use super::common::{FILL, fill, fixed, known, need_image};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Pad",
     about: "add a border",
@@ -51,7 +51,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     Ok(Box::new(Pad { sides: sides(args, "padding")?, fill: fill(args)?, mode }))
 }
 
-/// Left, top, right and bottom as torchvision takes them.
+/// Reads left, top, right and bottom as torchvision does.
 pub(super) fn sides(args: &Args, name: &str) -> Result<[u32; 4]> {
     let given: Vec<u32> = args.ints(name, 0)?.iter().map(|n| (*n).min(65_535) as u32).collect();
     match given.as_slice() {
@@ -62,7 +62,7 @@ pub(super) fn sides(args: &Args, name: &str) -> Result<[u32; 4]> {
     }
 }
 
-/// The source pixel that shows at `at` on a side of `len` pixels.
+/// Returns the source pixel for position `at` on a side of `len` pixels.
 fn source(at: i64, len: i64, mode: Mode) -> i64 {
     match mode {
         Mode::Constant | Mode::Edge => at.clamp(0, len - 1),
@@ -75,7 +75,7 @@ fn source(at: i64, len: i64, mode: Mode) -> i64 {
 }
 
 impl Pad {
-    /// Mirrored borders need pixels: the image is rendered and copied.
+    /// Adds mirrored borders. They need pixels, so the image is rendered and copied.
     fn copy(&self, image: &mut Image, context: &mut Context<'_>) -> Result<()> {
         let (w, h, c) = (i64::from(image.width()), i64::from(image.height()), usize::from(image.channels()));
         let [left, top, right, bottom] = self.sides.map(i64::from);

@@ -1,4 +1,4 @@
-//! `PadTo`: exactly so many elements, or a multiple of so many.
+//! `PadTo`: pads to a length, or to a multiple of one.
 
 use super::{
     sequence::{Side, side, tensor},
@@ -8,7 +8,7 @@ use infeed_core::{
     Args, Bytes, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, Result, Transform, Value,
 };
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "PadTo",
     about: "fill arrays up to a length, or to a multiple of one, along their first dimension",
@@ -109,7 +109,7 @@ impl Transform for PadTo {
     }
 }
 
-/// A number as an element of this type; nothing when it would become another number.
+/// Encodes a number as an element of this dtype; `None` if it cannot be represented.
 fn element(dtype: Dtype, value: f64) -> Option<Vec<u8>> {
     macro_rules! whole {
         ($t:ty) => {{

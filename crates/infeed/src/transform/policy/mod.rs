@@ -1,4 +1,4 @@
-//! The operations that learned and random policies choose from, as torchvision's auto-augmentations define them.
+//! The operations of learned and random policies, as torchvision's auto-augmentations define them.
 
 mod space;
 
@@ -29,7 +29,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// What RandAugment and TrivialAugmentWide choose from, each as likely as the others.
+    /// The operations of RandAugment and TrivialAugmentWide, all equally likely.
     pub(super) const COMMON: [Op; 14] = [
         Op::Identity,
         Op::ShearX,
@@ -48,7 +48,7 @@ impl Op {
     ];
 }
 
-/// How operations sample, and what they show outside the image.
+/// Interpolation and fill colour of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     sampling: Sampling,
@@ -66,7 +66,7 @@ impl Style {
         Style { sampling: if bilinear { Sampling::Bilinear } else { Sampling::Nearest }, fill }
     }
 
-    /// Does one operation.
+    /// Applies one operation.
     pub(super) fn apply(
         &self,
         image: &mut Image,
@@ -92,7 +92,7 @@ impl Style {
 
     fn warp(&self, image: &mut Image, op: Op, magnitude: f64, context: &mut Context<'_>) -> Result<()> {
         let middle = (f64::from(image.width()) * 0.5, f64::from(image.height()) * 0.5);
-        // Magnitudes of shears are tangents, those of translations whole pixels.
+        // Magnitudes of shears are tangents, those of translations are whole pixels.
         let angle = magnitude.atan().to_degrees();
         let (center, translate, shear) = match op {
             Op::ShearX => ((0.0, 0.0), (0.0, 0.0), (angle, 0.0)),

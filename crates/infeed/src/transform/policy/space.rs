@@ -1,8 +1,8 @@
-//! How strong operations are: bins of magnitudes, in 32-bit floats as torchvision has them.
+//! Magnitudes of operations: bins, in 32-bit floats as in torchvision.
 
 use super::Op;
 
-/// The ends of the magnitudes of one method.
+/// The ranges of magnitudes of one method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::transform) struct Space {
     /// Tangent of shears.
@@ -13,7 +13,7 @@ pub(in crate::transform) struct Space {
     rotate: f64,
     /// Distance of factors from one.
     factor: f64,
-    /// Bits taken away.
+    /// Number of bits removed.
     bits: f64,
 }
 
@@ -33,7 +33,7 @@ pub(in crate::transform) fn signed(op: Op) -> bool {
 }
 
 impl Space {
-    /// That of AutoAugment and RandAugment.
+    /// For AutoAugment and RandAugment.
     pub(in crate::transform) const USUAL: Space = Space {
         shear: 0.3,
         translate: Translate::Share(150.0 / 331.0),
@@ -42,11 +42,11 @@ impl Space {
         bits: 4.0,
     };
 
-    /// That of TrivialAugmentWide.
+    /// For TrivialAugmentWide.
     pub(in crate::transform) const WIDE: Space =
         Space { shear: 0.99, translate: Translate::Pixels(32.0), rotate: 135.0, factor: 0.99, bits: 6.0 };
 
-    /// The magnitude of `op` in a bin, for images of (width, height); `None` where an operation has none.
+    /// Returns the magnitude of `op` in a bin, for images of (width, height); `None` if the operation has none.
     pub(in crate::transform) fn magnitude(
         &self,
         op: Op,
@@ -80,8 +80,8 @@ impl Space {
     }
 }
 
-/// Place `at` of `count` even steps from `start` to `end`, in 32-bit floats. As in torch, the second half is counted from
-/// the end, and product and sum are rounded once together (in f64 here, where both are exact enough).
+/// Returns point `at` of `count` even steps from `start` to `end`, in 32-bit floats. As in torch, the second half
+/// counts from the end, and product and sum are rounded once together (in f64 here, where both are exact enough).
 fn linspace(start: f64, end: f64, at: usize, count: usize) -> f64 {
     let (start, end) = (start as f32, end as f32);
     if count < 2 {

@@ -1,10 +1,10 @@
-//! `RandAugment`: some operations at random, all of one strength.
+//! `RandAugment`: some random operations, all of one strength.
 
 use super::pixels::{FILL, SAMPLING, need_colours};
 use super::policy::{Op, Space, Style, signed};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandAugment",
     about: "some operations on colours and geometry, chosen at random, all of one strength",

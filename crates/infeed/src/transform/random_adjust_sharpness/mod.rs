@@ -1,9 +1,9 @@
-//! `RandomAdjustSharpness`: sharper or smoother, or not.
+//! `RandomAdjustSharpness`: sharpens or smooths, with a given probability.
 
 use super::pixels::{P, need_pixels, redraw};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomAdjustSharpness",
     about: "make sharper or smoother, with a given probability",

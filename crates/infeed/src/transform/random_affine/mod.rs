@@ -1,4 +1,4 @@
-//! `RandomAffine`: rotation, translation, scale and shear at random.
+//! `RandomAffine`: random rotation, translation, scale and shear.
 
 use super::common::round_even;
 use super::pixels::{FILL, SAMPLING, degrees, fill, need_pixels, sampling, warp};
@@ -6,7 +6,7 @@ use super::random_rotation::{CENTER, center};
 use infeed_core::{Args, Context, Entry, FieldSpec, Image, Param, Result, Rng, Transform, Value};
 use infeed_pixels::{Sampling, affine};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomAffine",
     about: "turn, move, scale and shear at random",
@@ -75,7 +75,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     }))
 }
 
-/// What was drawn.
+/// The parameters drawn for one image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Choice {
     angle: f64,

@@ -1,9 +1,9 @@
-//! `RandomAutocontrast`: stretches every channel to black and white, or not.
+//! `RandomAutocontrast`: stretches every channel to the full range, with a given probability.
 
 use super::pixels::{P, colours, need_colours};
 use infeed_core::{Args, Context, Entry, FieldSpec, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomAutocontrast",
     about: "stretch every channel to 0..255, with a given probability",

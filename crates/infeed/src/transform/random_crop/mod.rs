@@ -4,7 +4,7 @@ use super::common::{FILL, fill, fixed, need_image};
 use super::pad::sides;
 use infeed_core::{Args, Context, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomCrop",
     about: "a rectangle of this size anywhere in the image, after optional padding",
@@ -63,7 +63,7 @@ impl Transform for RandomCrop {
         let image = value.image_mut()?;
         let [mut left, mut top, mut right, mut bottom] = self.padding;
         if self.pad_if_needed {
-            // As torchvision: the missing pixels are added on both sides, so the crop may fall anywhere among them.
+            // As in torchvision: the missing pixels are added on both sides, so the crop may be anywhere among them.
             let lack = self.width.saturating_sub(image.width() + left + right);
             (left, right) = (left + lack, right + lack);
             let lack = self.height.saturating_sub(image.height() + top + bottom);

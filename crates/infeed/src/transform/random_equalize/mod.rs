@@ -1,9 +1,9 @@
-//! `RandomEqualize`: makes all levels equally frequent, or not.
+//! `RandomEqualize`: equalises the histogram of every channel, with a given probability.
 
 use super::pixels::{P, colours, need_colours};
 use infeed_core::{Args, Context, Entry, FieldSpec, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomEqualize",
     about: "make all levels of every channel equally frequent, with a given probability",

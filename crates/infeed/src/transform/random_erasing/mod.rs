@@ -1,5 +1,5 @@
-//! `RandomErasing`: paints over a random rectangle, or not. On u8 images it changes pixels; after Normalize it covers the
-//! finished values, and the image below is still decoded late.
+//! `RandomErasing`: paints over a random rectangle, with a given probability. On u8 images it changes pixels; after
+//! Normalize it covers the finished values, and the image below is still decoded late.
 
 use super::common::{need_image, round_even};
 use infeed_core::{
@@ -7,7 +7,7 @@ use infeed_core::{
     Value,
 };
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomErasing",
     about: "paint over a rectangle of random place, area and shape, with a given probability",
@@ -80,7 +80,7 @@ struct Area {
 }
 
 impl RandomErasing {
-    /// torchvision's rule: ten tries at a random area and log-uniform ratio, then nothing.
+    /// torchvision's rule: ten attempts at a random area and log-uniform ratio, then none.
     fn choose(&self, width: u32, height: u32, rng: &mut Rng) -> Option<Area> {
         let area = f64::from(width) * f64::from(height);
         let (low, high) = (self.ratio.0.ln(), self.ratio.1.ln());

@@ -101,7 +101,7 @@ fn covers_follow_the_image() {
                 }
             }
         }
-        // Values are normalised with what covers them.
+        // A later normalisation applies to the cover, too.
         (0..3).for_each(|c| image.normalize(c, 1.0, 2.0));
         assert!(
             render(&image, &mut scratch).iter().zip(&after).all(|(a, b)| (a - (b - 1.0) / 2.0).abs() < 1e-5)

@@ -1,9 +1,9 @@
-//! `RandomGrayscale`: gray of as many channels, or not.
+//! `RandomGrayscale`: turns colours into gray with a given probability; the number of channels stays.
 
 use super::pixels::{colours, need_colours};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomGrayscale",
     about: "turn colours into gray with a given probability; the channels stay",

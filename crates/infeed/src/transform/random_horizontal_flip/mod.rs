@@ -1,9 +1,9 @@
-//! `RandomHorizontalFlip`: mirrors left and right, or not.
+//! `RandomHorizontalFlip`: mirrors left and right, with a given probability.
 
 use super::common::need_image;
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomHorizontalFlip",
     about: "mirror left and right with a given probability",

@@ -1,10 +1,10 @@
-//! `RandomPerspective`: the image seen from aside, or not.
+//! `RandomPerspective`: a random perspective, with a given probability.
 
 use super::pixels::{FILL, P, SAMPLING, fill, need_pixels, redraw, sampling};
 use infeed_core::{Args, Context, Entry, FieldSpec, Image, Param, Result, Rng, Transform, Value};
 use infeed_pixels::{Sampling, perspective, warp_perspective};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomPerspective",
     about: "move the corners inwards at random, with a given probability",
@@ -43,7 +43,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 type Corners = [(f64, f64); 4];
 
 impl RandomPerspective {
-    /// Where the corners go, drawn in torchvision's order.
+    /// Draws the new corners in torchvision's order.
     fn choose(&self, width: u32, height: u32, rng: &mut Rng) -> Corners {
         let bound = |side: u32| (self.distortion * f64::from(side / 2)) as u64 + 1;
         let (bw, bh) = (bound(width), bound(height));
@@ -59,7 +59,7 @@ impl RandomPerspective {
     fn warp(&self, image: &mut Image, to: Corners, context: &mut Context<'_>) -> Result<()> {
         let (right, low) = (f64::from(image.width()) - 1.0, f64::from(image.height()) - 1.0);
         let from = [(0.0, 0.0), (right, 0.0), (right, low), (0.0, low)];
-        // Corners that fall together, as in images of one row, have no perspective: the image stays.
+        // Coinciding corners, as in images of one row, have no perspective: the image stays unchanged.
         let Some(matrix) = perspective(from, to) else { return Ok(()) };
         let width = image.width() as usize;
         redraw(image, context, |picture, out| {

@@ -1,9 +1,9 @@
-//! `RandomPosterize`: keeps the highest bits of every value, or not.
+//! `RandomPosterize`: keeps the highest bits of every value, with a given probability.
 
 use super::pixels::{P, colours, need_colours};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomPosterize",
     about: "keep only the highest bits of every value, with a given probability",

@@ -1,10 +1,10 @@
-//! `RandomResizedCrop`: a crop of random area and shape, resized. The flagship augmentation: the decoder sees the crop.
+//! `RandomResizedCrop`: a crop of random area and aspect ratio, resized. The decoder decodes only the crop.
 
 use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, need_image, round_even};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Rng, Transform, Value};
 use infeed_resample::Filter;
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomResizedCrop",
     about: "a crop of random area and aspect ratio, resized to one size",
@@ -72,8 +72,8 @@ struct Crop {
 }
 
 impl RandomResizedCrop {
-    /// torchvision's rule: ten tries at a random area and log-uniform ratio, then the largest centred crop that keeps
-    /// the ratio within bounds.
+    /// torchvision's rule: ten attempts at a random area and log-uniform ratio, then the largest centred crop that
+    /// keeps the ratio within bounds.
     fn choose(&self, width: u32, height: u32, rng: &mut Rng) -> Crop {
         let area = f64::from(width) * f64::from(height);
         let (low, high) = (self.ratio.0.ln(), self.ratio.1.ln());

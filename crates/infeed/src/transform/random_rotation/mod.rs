@@ -1,13 +1,13 @@
-//! `RandomRotation`: turns by a random angle.
+//! `RandomRotation`: rotates by a random angle.
 
 use super::pixels::{FILL, SAMPLING, degrees, fill, need_pixels, resized, sampling, warp};
 use infeed_core::{Args, Context, Dim, Entry, FieldSpec, Image, Param, Result, Transform, Value};
 use infeed_pixels::{Sampling, Turn, rotation, turn, warp_affine};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomRotation",
-    about: "turn by a random angle, against the clock",
+    about: "turn by a random angle, counter-clockwise",
     params: &[
         Param {
             name: "degrees",
@@ -58,7 +58,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     Ok(Box::new(RandomRotation { degrees: (range[0], range[1]), rotate }))
 }
 
-/// A rotation but for its angle.
+/// The settings of a rotation, without its angle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rotate {
     pub(super) sampling: Sampling,
@@ -68,7 +68,7 @@ pub(super) struct Rotate {
 }
 
 impl Rotate {
-    /// Turns by `angle` degrees. As in Pillow, right angles move pixels where the result has their shape.
+    /// Rotates by `angle` degrees. As in Pillow, right angles move whole pixels if the result has their shape.
     pub(super) fn apply(&self, image: &mut Image, angle: f64, context: &mut Context<'_>) -> Result<()> {
         let (width, height) = (image.width(), image.height());
         if self.center.is_none() {

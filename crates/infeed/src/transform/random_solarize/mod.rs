@@ -1,9 +1,9 @@
-//! `RandomSolarize`: inverts bright values, or not.
+//! `RandomSolarize`: inverts bright values, with a given probability.
 
 use super::pixels::{P, colours, need_colours};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomSolarize",
     about: "invert the values from a threshold on, with a given probability",

@@ -1,9 +1,9 @@
-//! `RandomVerticalFlip`: mirrors top and bottom, or not.
+//! `RandomVerticalFlip`: mirrors top and bottom, with a given probability.
 
 use super::common::need_image;
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "RandomVerticalFlip",
     about: "mirror top and bottom with a given probability",

@@ -1,10 +1,10 @@
-//! `Resize`: to a size, or the short side to a length.
+//! `Resize`: resizes to a size, or the short side to a length.
 
 use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, known, need_image};
 use infeed_core::{Args, Context, Dim, Entry, FieldSpec, Param, Result, Transform, Value};
 use infeed_resample::Filter;
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Resize",
     about: "resize: an int is the new short side, (height, width) the new size",
@@ -58,7 +58,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl Resize {
-    /// The new (height, width), with torchvision's rounding: the long side is cut down to a whole number.
+    /// Returns the new (height, width) with torchvision's rounding: the long side is rounded down.
     fn target(&self, height: u32, width: u32) -> (u32, u32) {
         match self.size {
             Size::Both { height, width } => (height, width),

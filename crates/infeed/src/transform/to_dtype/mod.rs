@@ -1,9 +1,9 @@
-//! `ToDtype`: another element type.
+//! `ToDtype`: converts to another dtype.
 
 use super::common::need_image;
 use infeed_core::{Args, Context, Dtype, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "ToDtype",
     about: "another element type: u8, f32, f16 or bf16",

@@ -3,7 +3,7 @@
 use super::common::need_image;
 use infeed_core::{Args, Context, Entry, FieldSpec, PixelLayout, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> =
     Entry { name: "ToHWC", about: "axes in the order height, width, channels", params: &[], build };
 

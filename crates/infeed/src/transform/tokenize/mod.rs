@@ -7,7 +7,7 @@ use infeed_core::{
 };
 use infeed_text::{Encoder, Options, Token, Worker};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Tokenize",
     about: "text to tokens, with a tokenizer.json",
@@ -94,7 +94,7 @@ fn token(args: &Args, name: &str) -> Result<Option<Token>> {
     id.map(|id| Some(Token::Id(id))).ok_or_else(|| args.error(name, "must be a token's name or number"))
 }
 
-/// What a thread keeps of the tokenizers that it works with.
+/// The tokenizer state that a thread keeps.
 struct Workers(Vec<Worker>);
 
 impl Transform for Tokenize {

@@ -1,11 +1,11 @@
-//! `TrivialAugmentWide`: one operation at random, of random strength.
+//! `TrivialAugmentWide`: one random operation of random strength.
 
 use super::pixels::{FILL, SAMPLING, need_colours};
 use super::policy::{Op, Space, Style, signed};
 use super::rand_augment::BINS;
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "TrivialAugmentWide",
     about: "one operation on colours or geometry, chosen at random, of random strength",

@@ -1,9 +1,9 @@
-//! `Truncate`: at most so many elements.
+//! `Truncate`: cuts arrays to a maximum length.
 
 use super::sequence::{Side, side, tensor};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldKind, FieldSpec, Param, Result, Transform, Value};
 
-/// The registry line.
+/// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Truncate",
     about: "cut arrays to at most this length along their first dimension",
@@ -29,7 +29,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     Ok(Box::new(Truncate { length: args.int("length", 1)? as usize, side: side(args, "side")? }))
 }
 
-/// Refuses what has no first dimension.
+/// Refuses fields without a first dimension.
 pub(super) fn need_array(name: &str, input: &FieldSpec) -> Result<()> {
     if input.kind == FieldKind::Array && !input.shape.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Samples to a row of shards.
+//! Writes samples to a sequence of shards.
 
 mod pattern;
 
@@ -12,21 +12,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// One write to the file system.
+/// Size of one write to the file system.
 const BUFFER: usize = 1 << 20;
 
-/// How samples are spread over shards.
+/// How samples are distributed over shards.
 #[derive(Debug, Clone)]
 pub struct ShardOptions {
     /// Path of a shard, with its number as `%06d` or `{:06}`.
     pub pattern: String,
-    /// Most samples in a shard.
+    /// Maximum samples per shard.
     pub maxcount: u64,
-    /// Most bytes in a shard; a larger sample gets one of its own.
+    /// Maximum bytes per shard; a larger sample gets one of its own.
     pub maxsize: u64,
     /// Number of the first shard.
     pub start: u64,
-    /// Time of the members, in seconds since 1970.
+    /// Modification time of the members, in seconds since 1970.
     pub mtime: u64,
 }
 
@@ -54,13 +54,13 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// What is done with each finished shard.
+/// A function called with each finished shard.
 type Hook = Box<dyn FnMut(&Written) -> Result<()> + Send>;
 
 /// Writes samples into shards and starts a new one when the last is full.
 ///
-/// A shard is written under another name and renamed when it is whole, so whoever sees it can read it. The shard at
-/// hand is lost when the writer is dropped without [`ShardWriter::finish`].
+/// A shard is written to a temporary name and renamed when it is complete, so a visible shard can be read. The current
+/// shard is lost if the writer is dropped without [`ShardWriter::finish`].
 #[must_use = "the last shard is only there after `finish`"]
 pub struct ShardWriter {
     options: ShardOptions,
@@ -78,19 +78,19 @@ struct Open {
     rows: u64,
 }
 
-/// A file that is removed unless it is kept.
+/// A file that is removed on drop unless it was renamed.
 #[derive(Debug)]
 struct Draft(PathBuf);
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // After a rename there is nothing of that name; otherwise nobody wants what is left.
+        // After a rename no file has that name; otherwise the rest is removed.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 impl ShardWriter {
-    /// Checks the options. The first file is made with the first sample.
+    /// Checks the options. The first file is created with the first sample.
     pub fn new(options: ShardOptions) -> Result<Self> {
         let pattern = Pattern::parse(&options.pattern)?;
         if options.maxcount == 0 || options.maxsize == 0 {
@@ -99,7 +99,7 @@ impl ShardWriter {
         Ok(ShardWriter { options, pattern, open: None, done: Vec::new(), hook: None })
     }
 
-    /// Calls `hook` with each shard when it is finished, for example to save an index beside it.
+    /// Calls `hook` with each finished shard, for example to save an index beside it.
     pub fn after_each(mut self, hook: impl FnMut(&Written) -> Result<()> + Send + 'static) -> Self {
         self.hook = Some(Box::new(hook));
         self
@@ -107,7 +107,7 @@ impl ShardWriter {
 
     /// Writes one sample.
     pub fn write(&mut self, key: &str, fields: &[(&str, &[u8])]) -> Result<()> {
-        // A header and the padding for each field; PAX headers are too rare to count.
+        // A header and the padding per field; PAX headers are too rare to count.
         let coming: u64 = fields.iter().map(|(_, bytes)| 1024 + bytes.len() as u64).sum();
         let full = self.open.as_ref().is_some_and(|open| {
             open.rows >= self.options.maxcount
@@ -127,14 +127,14 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Finishes the last shard and says what was written.
+    /// Finishes the last shard and returns what was written.
     pub fn finish(mut self) -> Result<Vec<Written>> {
         self.close()?;
         Ok(std::mem::take(&mut self.done))
     }
 
     fn close(&mut self) -> Result<()> {
-        // A shard whose only sample was refused holds nothing.
+        // A shard whose only sample was refused is empty.
         let Some(open) = self.open.take().filter(|open| open.rows > 0) else { return Ok(()) };
         let written = open.close()?;
         self.done.push(written.clone());
@@ -157,7 +157,7 @@ impl Open {
         let folder = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder of", &*name, e))?;
         let base = place.file_name().unwrap_or_default().to_string_lossy();
-        // A dot in front keeps it out of `*.tar`.
+        // The leading dot keeps it out of `*.tar`.
         let draft = folder.join(format!(".{base}.{}.tmp", std::process::id()));
         let file = File::create(&draft).map_err(|e| Error::io("create", &*name, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);

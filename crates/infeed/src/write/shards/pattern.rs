@@ -1,8 +1,8 @@
-//! Shard names with a number in them.
+//! Shard names with a number.
 
 use infeed_core::{Error, Result};
 
-/// `head<number>tail`, the number padded with zeros.
+/// `head<number>tail`, with the number zero-padded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     head: String,
@@ -11,7 +11,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads `train-%06d.tar`, `train-{:06}.tar`, `train-%d.tar` or `train-{}.tar`.
+    /// Parses `train-%06d.tar`, `train-{:06}.tar`, `train-%d.tar` or `train-{}.tar`.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut found = places(text);
         match (found.next(), found.next()) {
@@ -27,13 +27,13 @@ impl Pattern {
         }
     }
 
-    /// The name of a shard.
+    /// Returns the name of a shard.
     pub(super) fn name(&self, number: u64) -> String {
         format!("{}{number:0width$}{}", self.head, self.tail, width = self.width)
     }
 }
 
-/// Start, end and width of each place for a number.
+/// Returns start, end and width of each placeholder.
 fn places(text: &str) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
     text.match_indices(['%', '{']).filter_map(|(start, mark)| {
         let (mark_end, close) = if mark == "%" { ("%", 'd') } else { ("{", '}') };
@@ -41,7 +41,7 @@ fn places(text: &str) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
         let end = inside.find(close)?;
         let spec = &inside[..end];
         let digits = if mark == "{" && !spec.is_empty() { spec.strip_prefix(':')? } else { spec };
-        // Widths as anybody would write them: none, or with a zero in front.
+        // The usual ways to write a width: none, or with a leading zero.
         let width = match digits {
             "" => 0,
             _ => digits.strip_prefix('0')?.parse().ok().filter(|w| *w <= 20)?,

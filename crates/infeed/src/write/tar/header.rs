@@ -1,11 +1,11 @@
-//! The blocks before a member's data.
+//! Writes the header blocks of a member.
 
-/// Bytes of a header, and what data is padded to.
+/// Size of a header, and the unit that data is padded to.
 pub(super) const BLOCK: usize = 512;
 /// Sizes from here on do not fit into eleven octal digits.
 const OCTAL_END: u64 = 1 << 33;
 
-/// One ustar header, with a PAX header before it when the name or the size does not fit.
+/// Makes one ustar header, with a PAX header before it if the name or the size does not fit.
 pub(super) fn headers(name: &str, size: u64, mtime: u64) -> Vec<u8> {
     let place = split(name.as_bytes());
     // Readers disagree about bytes above 127 in a plain header; in PAX records they are UTF-8 by definition.
@@ -23,14 +23,14 @@ pub(super) fn headers(name: &str, size: u64, mtime: u64) -> Vec<u8> {
         out.extend_from_slice(&records);
         out.resize(out.len().next_multiple_of(BLOCK), 0);
     }
-    // A reader that knows no PAX at least gets the start of the name.
+    // A reader without PAX support gets at least the start of the name.
     let start = &name.as_bytes()[..name.len().min(100)];
     let (prefix, rest) = if fits { place.unwrap_or((b"", start)) } else { (&b""[..], start) };
     out.extend_from_slice(&block(rest, prefix, size, mtime, b'0'));
     out
 }
 
-/// Cuts a name into a prefix of at most 155 bytes and a rest of at most 100, at a slash that is not stored.
+/// Splits a name into a prefix of at most 155 bytes and a rest of at most 100, at a slash that is not stored.
 fn split(name: &[u8]) -> Option<(&[u8], &[u8])> {
     if name.len() <= 100 {
         return Some((b"", name));
@@ -59,7 +59,7 @@ fn block(name: &[u8], prefix: &[u8], size: u64, mtime: u64, kind: u8) -> [u8; BL
     block
 }
 
-/// Eleven octal digits, or binary behind a marker.
+/// Encodes eleven octal digits, or binary after a marker.
 fn number(n: u64) -> [u8; 12] {
     let mut field = [0; 12];
     if n < OCTAL_END {

@@ -1,4 +1,4 @@
-//! One tar of samples.
+//! Writes one tar of samples.
 
 mod header;
 mod rules;
@@ -11,36 +11,36 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct TarWriter<W: Write> {
     out: W,
-    /// What the errors call the archive.
+    /// The name of the archive in errors.
     name: String,
     mtime: u64,
     last: Option<String>,
     written: u64,
-    /// Set while members are being written: an archive that lost bytes half-way must not be continued.
+    /// Set while members are being written: a partly written archive must not be continued.
     torn: bool,
 }
 
 impl<W: Write> TarWriter<W> {
-    /// An archive that goes to `out`; `name` is for messages.
+    /// Creates an archive that is written to `out`; `name` is for messages.
     pub fn new(out: W, name: impl Into<String>) -> Self {
         TarWriter { out, name: name.into(), mtime: 0, last: None, written: 0, torn: false }
     }
 
-    /// Gives the members another time than 0, in whole seconds since 1970. The same samples with the same time are
-    /// the same archive.
+    /// Sets the modification time of the members (default 0), in whole seconds since 1970. The same samples with the
+    /// same time give the same archive.
     #[must_use]
     pub fn with_mtime(mut self, seconds: u64) -> Self {
         self.mtime = seconds;
         self
     }
 
-    /// Bytes written until now, without those that will end the archive.
+    /// Returns the bytes written so far, without those that will end the archive.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes one sample, its fields sorted by name. Refuses what could not be read back as it is, before writing
-    /// any of it.
+    /// Writes one sample, its fields sorted by name. A sample that would not be read back unchanged is refused before
+    /// any of it is written.
     pub fn write(&mut self, key: &str, fields: &[(&str, &[u8])]) -> Result<()> {
         rules::check_key(key)?;
         if self.last.as_deref() == Some(key) {
@@ -63,7 +63,7 @@ impl<W: Write> TarWriter<W> {
         Ok(())
     }
 
-    /// Ends the archive and gives back what it went to.
+    /// Ends the archive and returns the inner writer.
     pub fn finish(mut self) -> Result<W> {
         if self.torn {
             return Err(self.failed(io::Error::other("an earlier write failed")));

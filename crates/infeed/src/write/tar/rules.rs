@@ -1,8 +1,8 @@
-//! Which keys and fields come back as they were written.
+//! Checks that keys and fields would be read back as they were written.
 
 use infeed_core::{Error, Result};
 
-/// A reader cuts names at the first dot of the base name, so a key must not have one there.
+/// Checks a key. Readers split names at the first dot of the base name, so a key must not have one there.
 pub(super) fn check_key(key: &str) -> Result<()> {
     let base = key.rsplit('/').next().unwrap_or(key);
     let wrong = if key.is_empty() {
@@ -48,7 +48,7 @@ fn check_field(key: &str, field: &str) -> Result<()> {
     Err(Error::argument(format!("the field `{}` of the sample `{key}` {wrong}", field.escape_debug())))
 }
 
-/// Whether readers take a name for a note of the data set's maker.
+/// Whether readers treat a name as metadata of the data set.
 fn is_note(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or(name);
     first.len() >= 4 && first.starts_with("__") && first.ends_with("__")

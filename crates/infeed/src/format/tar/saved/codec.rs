@@ -1,4 +1,4 @@
-//! The file of a saved index: a head, the arrays of [`TarIndex`] as little-endian numbers, a checksum.
+//! The file of a saved index: a header, the arrays of [`TarIndex`] in little-endian, a checksum.
 
 use super::{super::TarIndex, file::hash};
 use infeed_core::Shard;
@@ -6,7 +6,7 @@ use infeed_core::Shard;
 /// Changes whenever the layout or the rules by which rows are found change.
 const MAGIC: &[u8; 8] = b"INFEEDX1";
 
-/// The bytes of a file, or nothing for a shard whose age is unknown.
+/// Encodes an index; `None` for a shard whose modification time is unknown.
 pub(in super::super) fn encode(index: &TarIndex, shard: &Shard) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(index.memory() + 256);
     out.extend_from_slice(MAGIC);
@@ -19,7 +19,7 @@ pub(in super::super) fn encode(index: &TarIndex, shard: &Shard) -> Option<Vec<u8
         out.extend_from_slice(&(name.len() as u32).to_le_bytes());
         out.extend_from_slice(name.as_bytes());
     }
-    // The first row starts with the first member: where rows start is where they end, and a zero before that.
+    // Row starts are row ends with a zero in front.
     out.extend_from_slice(&0u32.to_le_bytes());
     for array in [&index.ends, &index.key_ends, &index.blocks, &index.lens] {
         array.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
@@ -35,7 +35,7 @@ pub(in super::super) fn encode(index: &TarIndex, shard: &Shard) -> Option<Vec<u8
     Some(out)
 }
 
-/// The index in a file, if it is whole and belongs to this shard as it is now.
+/// Decodes an index, if the file is intact and matches the shard as it is now.
 pub(in super::super) fn decode(file: &[u8], shard: &Shard) -> Option<TarIndex> {
     let (content, sum) = file.split_last_chunk::<8>()?;
     let mut rest = content.strip_prefix(MAGIC)?;

@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all, and their checksum.
+//! Atomic file writes, and the checksum.
 
 use std::{
     fs::File,
@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Writes under another name first: a reader never sees half a file, nor do two writers mix.
+/// Writes to a temporary name first: a reader never sees half a file, and two writers do not mix.
 pub(super) fn write(place: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     if let Some(folder) = place.parent() {
         std::fs::create_dir_all(folder)?;
@@ -24,7 +24,7 @@ pub(super) fn write(place: &Path, content: impl FnOnce(&mut File) -> io::Result<
     written
 }
 
-/// Tells apart the drafts of threads that save the same index.
+/// Distinguishes the temporary files of threads that save the same index.
 fn serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -32,7 +32,7 @@ fn serial() -> u64 {
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes eight bytes at a time. It guards against accidents, not against people.
+/// Hashes eight bytes at a time. Protects against accidents, not against attacks.
 pub(in crate::format) fn hash(bytes: &[u8]) -> u64 {
     let (words, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];
@@ -41,7 +41,7 @@ pub(in crate::format) fn hash(bytes: &[u8]) -> u64 {
     words.chain([u64::from_le_bytes(last), bytes.len() as u64]).fold(ODD, mix)
 }
 
-/// The hash of one thing after another.
+/// Combines a hash with another word.
 pub(super) fn mix(state: u64, word: u64) -> u64 {
     let mixed = (state ^ word).wrapping_mul(ODD);
     mixed ^ (mixed >> 29)

@@ -1,8 +1,8 @@
-//! Indices kept between runs.
+//! Indices saved between runs.
 //!
-//! A saved index names the size and the age of its shard; when either differs it is passed over and made anew. It
-//! ends with a checksum, so a torn or damaged file is passed over too. Not being able to save is no error: data sets
-//! often lie where nobody may write. The indices of many shards are saved together ([`sets`]).
+//! A saved index holds the size and modification time of its shard; if either differs it is ignored and made again.
+//! It ends with a checksum, so a truncated or damaged file is ignored too. Failing to save is no error: data sets are
+//! often read-only. The indices of many shards are saved together ([`sets`]).
 
 pub(super) mod codec;
 pub(in crate::format) mod file;
@@ -18,28 +18,27 @@ use std::{
     time::Duration,
 };
 
-/// Saving is worth a file when making the index took longer than this: a data set of small local tars would only
-/// fill the cache folder.
+/// An index is saved if making it took longer than this: otherwise data sets of small local tars would only fill the
+/// cache folder.
 pub(super) const SLOW: Duration = Duration::from_millis(50);
 
-/// Where indices are kept between runs. Whatever the choice (except [`IndexCache::Off`]), one that lies beside its
-/// shard is used.
+/// Where indices are saved between runs. With every choice except [`IndexCache::Off`], one beside its shard is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum IndexCache {
-    /// In the user's cache folder, when making the index took long: `$INFEED_CACHE/index`, or else
+    /// In the user's cache folder, if making the index took long: `$INFEED_CACHE/index`, or else
     /// `$XDG_CACHE_HOME/infeed/index`, or else `~/.cache/infeed/index`.
     #[default]
     Auto,
-    /// Nowhere, and none is looked for.
+    /// Nowhere, and saved ones are not used.
     Off,
-    /// Beside the shard, as `SHARD.infeed-index`; of 64 shards and more in one `.infeed-set` beside the first.
+    /// Beside the shard, as `SHARD.infeed-index`; 64 shards and more share one `.infeed-set` beside the first.
     Beside,
     /// In this folder.
     Folder(PathBuf),
 }
 
 impl IndexCache {
-    /// A saved index that fits the shard.
+    /// Loads a saved index that matches the shard.
     pub(super) fn load(&self, store: &dyn Store, shard: &Shard) -> Option<TarIndex> {
         if *self == IndexCache::Off || !on_disk(store, shard) {
             return None;
@@ -51,9 +50,9 @@ impl IndexCache {
         })
     }
 
-    /// Keeps an index for the next run, where that is wanted and possible.
+    /// Saves an index for the next run, if wanted and possible.
     pub(super) fn save(&self, store: &dyn Store, shard: &Shard, index: &TarIndex) {
-        // The faults of a tar are to be told in every run, so an index without the damaged parts is not kept.
+        // Faults of a tar must be reported in every run, so the index of a damaged tar is not saved.
         if !index.damage().is_empty() || !on_disk(store, shard) {
             return;
         }
@@ -62,12 +61,12 @@ impl IndexCache {
             _ => self.folder().and_then(|folder| inside(&folder, shard)),
         };
         if let (Some(place), Some(bytes)) = (place, codec::encode(index, shard)) {
-            // A place where we may not write only means that the next run makes the index again.
+            // If the folder is not writable, the next run makes the index again.
             let _ = file::write(&place, |file| file.write_all(&bytes));
         }
     }
 
-    /// What `read` makes of a file of this suffix that was saved for the shard, if anything.
+    /// Loads a file of this suffix that was saved for the shard, and parses it with `read`.
     pub(in crate::format) fn load_file<T>(
         &self,
         store: &dyn Store,
@@ -83,7 +82,7 @@ impl IndexCache {
         files.filter_map(|place| std::fs::read(place).ok()).find_map(|bytes| read(&bytes))
     }
 
-    /// Saves a file of this suffix for the shard, where that is wanted and possible.
+    /// Saves a file of this suffix for the shard, if wanted and possible.
     pub(in crate::format) fn save_file(&self, store: &dyn Store, shard: &Shard, suffix: &str, bytes: &[u8]) {
         if *self == IndexCache::Off || !on_disk(store, shard) {
             return;
@@ -93,12 +92,12 @@ impl IndexCache {
             _ => self.folder().and_then(|folder| inside(&folder, shard)),
         };
         if let Some(place) = place {
-            // As with tars: a place where we may not write costs the next run its time, and nothing else.
+            // As with tars: if the folder is not writable, the next run only takes longer.
             let _ = file::write(&place.with_extension(suffix), |file| file.write_all(bytes));
         }
     }
 
-    /// How long making an index must take to be worth a file. Who says where it is to be kept gets it in any case.
+    /// How long making an index must take to be saved. With an explicit location it is always saved.
     pub(in crate::format) fn patience(&self) -> Duration {
         if *self == IndexCache::Auto { SLOW } else { Duration::ZERO }
     }
@@ -116,8 +115,7 @@ impl IndexCache {
     }
 }
 
-/// Whether the shard is a file here. Only then do name, size and time say for certain, in another run too, that an index
-/// belongs to it.
+/// Whether the shard is a local file. Only then do name, size and time identify it reliably across runs.
 fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
     let same = |path| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() == shard.size);
     shard.modified.is_some() && store.local_path(&shard.name).is_some_and(same)

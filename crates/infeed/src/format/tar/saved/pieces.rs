@@ -1,7 +1,7 @@
-//! Long arrays to a file and back, a piece at a time: never the whole file in memory beside its arrays.
+//! Writes and reads long arrays a piece at a time, so that the whole file is never in memory beside its arrays.
 //!
-//! The checksum at the end is made of the checksums of the pieces. Sections come in the order of the width of their
-//! numbers, widest first, so no number lies across the end of a piece.
+//! The checksum at the end covers the checksums of the pieces. Sections are ordered by the width of their numbers,
+//! widest first, so no number crosses a piece boundary.
 
 use super::file::{hash, mix};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     io::{self, Read, Write},
 };
 
-/// Bytes read and checked at a time. A multiple of every number's width, and small enough for the second cache.
+/// Bytes read and checked at a time. A multiple of every number's width, and small enough for the L2 cache.
 const PIECE: usize = 256 << 10;
 
 /// Writes sections.
@@ -36,7 +36,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Numbers as their bytes.
+    /// Writes numbers as bytes.
     pub(super) fn numbers<const N: usize>(
         &mut self,
         numbers: impl IntoIterator<Item = [u8; N]>,
@@ -57,13 +57,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads sections. Nothing it gave may be believed before [`Reader::finish`] has said yes.
+/// Reads sections. Nothing it returned may be trusted before [`Reader::finish`] succeeds.
 pub(super) struct Reader {
     file: File,
     piece: Vec<u8>,
-    /// How much of the piece has been given out.
+    /// The position in the piece.
     at: usize,
-    /// Bytes of sections that are not in the piece yet.
+    /// Bytes of sections that are not read yet.
     left: u64,
     sum: u64,
 }
@@ -74,13 +74,13 @@ impl Reader {
         Some(Reader { file, piece: Vec::new(), at: 0, left, sum: 0 })
     }
 
-    /// `count` numbers of `N` bytes.
+    /// Reads `count` numbers of `N` bytes.
     pub(super) fn numbers<const N: usize, T>(
         &mut self,
         count: u64,
         number: impl Fn([u8; N]) -> T,
     ) -> Option<Vec<T>> {
-        // A count that was damaged must not make us ask for all the memory there is.
+        // A damaged count must not cause a huge allocation.
         let len = count.checked_mul(N as u64).filter(|len| *len <= self.left + self.rest() as u64)?;
         let mut len = usize::try_from(len).ok()?;
         let mut out = Vec::with_capacity(usize::try_from(count).ok()?);
@@ -100,7 +100,7 @@ impl Reader {
         Some(out)
     }
 
-    /// Whether everything was read and is what was written.
+    /// Returns `Some` if everything was read and the checksum matches.
     pub(super) fn finish(mut self) -> Option<()> {
         let mut sum = [0; 8];
         // A file without sections has an empty piece, as the writer's last one may be.

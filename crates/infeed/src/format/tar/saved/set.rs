@@ -1,4 +1,4 @@
-//! The file of the indices of many tars: who they are, their [`TarSet`] as little-endian numbers, a checksum.
+//! The file of the indices of many tars: their names, their [`TarSet`] in little-endian, a checksum.
 //!
 //! ```text
 //! u64  magic, eight counts; size and age of each tar; members of 4 GiB and more with their lengths
@@ -10,7 +10,7 @@
 //! u64  checksum
 //! ```
 //!
-//! Names of tars begin after the folder that all of them lie in, so a data set that is moved keeps its file.
+//! Names of tars are relative to their common folder, so a data set that is moved keeps its file.
 
 use super::{
     super::set::{Names, TarSet},
@@ -22,47 +22,47 @@ use std::{collections::HashMap, fs::File, io, sync::Arc};
 /// Changes whenever the layout or the rules by which rows are found change.
 const MAGIC: u64 = u64::from_le_bytes(*b"INFEEDS1");
 
-/// What is known of the tars asked for.
+/// What a file holds for the requested tars.
 #[derive(Debug, Default)]
 pub(in super::super) struct Saved {
     /// The rows of the tars in the file.
     pub(in super::super) set: TarSet,
-    /// Where in the set each tar asked for is, if it is there and has not changed since.
+    /// The index of each requested tar in the set, if it is there and has not changed since.
     places: Vec<Option<u32>>,
-    /// Whether it comes from the file of just these tars.
+    /// Whether it comes from the file of exactly these tars.
     pub(in super::super) own: bool,
 }
 
 impl Saved {
-    /// The same, from the file of just these tars.
+    /// Marks it as coming from the file of exactly these tars.
     pub(super) fn own(self) -> Self {
         Saved { own: true, ..self }
     }
 
-    /// The rows of one of the tars asked for.
+    /// Returns the rows of one of the requested tars.
     pub(in super::super) fn get(&self, tar: usize) -> Option<super::super::view::View<'_>> {
         self.set.get((*self.places.get(tar)?)? as usize)
     }
 
-    /// Whether the set is just what was asked for.
+    /// Whether the set is exactly what was requested.
     pub(in super::super) fn is_whole(&self, shards: &Shards) -> bool {
         let in_order = |(tar, place): (usize, &Option<u32>)| *place == Some(tar as u32);
         self.set.len() == shards.len() && self.places.iter().enumerate().all(in_order)
     }
 
-    /// Whether nothing of what was asked for is there.
+    /// Whether it holds none of the requested tars.
     pub(super) fn is_useless(&self) -> bool {
         self.places.iter().all(Option::is_none)
     }
 }
 
-/// The part of every name that [`write`] leaves out.
+/// Returns the prefix of every name that [`write`] leaves out.
 pub(super) fn folder(shards: &Shards) -> &str {
     let head = shards.head();
     &head[..head.rfind('/').map_or(0, |slash| slash + 1)]
 }
 
-/// Writes the set of these tars, with names that begin after `skip` bytes. All of the tars must have an age.
+/// Writes the set of these tars, without the first `skip` bytes of each name. All tars must have a modification time.
 pub(super) fn write(file: &mut File, shards: &Shards, skip: usize, set: &TarSet) -> io::Result<()> {
     let mut out = Writer::new(file);
     let (mut names, mut name_lens, mut name) = (Vec::new(), Vec::new(), String::new());
@@ -90,7 +90,7 @@ pub(super) fn write(file: &mut File, shards: &Shards, skip: usize, set: &TarSet)
     out.numbers(set.huge.iter().flat_map(|(member, len)| [member.to_le_bytes(), len.to_le_bytes()]))?;
     out.numbers(name_lens)?;
     out.numbers(set.list_of.iter().map(|n| n.to_le_bytes()))?;
-    // Every row has a member, so there are fewer than 4 billion of them in a tar, too.
+    // Every row has a member, so there are fewer than 4 billion rows in a tar, too.
     out.numbers(set.rows.lens().iter().map(|n| (*n as u32).to_le_bytes()))?;
     for lens in [&set.members, &set.key_bytes] {
         out.numbers(lens.lens().iter().map(|n| n.to_le_bytes()))?;
@@ -107,7 +107,7 @@ pub(super) fn write(file: &mut File, shards: &Shards, skip: usize, set: &TarSet)
     out.finish()
 }
 
-/// What a file knows of these tars, if it is whole.
+/// Reads what a file holds for these tars, if it is intact.
 pub(super) fn read(file: File, shards: &Shards) -> Option<Saved> {
     let mut from = Reader::new(file)?;
     if from.numbers(1, u64::from_le_bytes)? != [MAGIC] {
@@ -137,7 +137,7 @@ pub(super) fn read(file: File, shards: &Shards) -> Option<Saved> {
     set.keys = from.numbers(keys, |[byte]| byte)?;
     from.finish()?;
     set.lists = field_lists(&list_lens, &field_lens, &field_names)?;
-    // A good checksum says that the file is what was written; this says that it was written by somebody sane.
+    // The checksum shows that the file is as it was written; this checks that its content is consistent.
     let sane = |tar: usize| set.get(tar).is_some_and(|view| view.holds_together(sizes[tar]));
     if !(set.huge.is_sorted() && (0..sizes.len()).all(sane)) {
         return None;
@@ -151,14 +151,14 @@ pub(super) fn read(file: File, shards: &Shards) -> Option<Saved> {
     Some(Saved { set, places, own: false })
 }
 
-/// Where each of `shards` is among the `known` names, if it is `fresh` there.
+/// Returns the index of each of `shards` among the `known` names, if it is `fresh` there.
 fn places(shards: &Shards, known: &[&[u8]], fresh: impl Fn(usize, usize) -> bool) -> Vec<Option<u32>> {
     let (skip, mut name) = (folder(shards).len(), String::new());
     let mut by_name: Option<HashMap<&[u8], usize>> = None;
     let mut find = |tar: usize| {
         shards.name_into(tar, &mut name);
         let name = &name.as_bytes()[skip..];
-        // The file of just these tars has them in the same order, and then no table is needed.
+        // The file of exactly these tars has them in the same order, and then no hash table is needed.
         if known.get(tar) == Some(&name) {
             return Some(tar);
         }
@@ -170,7 +170,7 @@ fn places(shards: &Shards, known: &[&[u8]], fresh: impl Fn(usize, usize) -> bool
     (0..shards.len()).map(place).collect()
 }
 
-/// The lists of field names.
+/// Splits the names into lists of field names.
 fn field_lists(list_lens: &Sums<u32>, field_lens: &Sums<u32>, names: &[u8]) -> Option<Vec<Names>> {
     let name = |field: u64| {
         let name = part(names, field_lens, usize::try_from(field).ok()?)?;
@@ -179,7 +179,7 @@ fn field_lists(list_lens: &Sums<u32>, field_lens: &Sums<u32>, names: &[u8]) -> O
     (0..list_lens.len()).map(|list| list_lens.range(list)?.map(name).collect()).collect()
 }
 
-/// Lengths that must add up to what the head of the file says.
+/// Converts lengths, which must add up to the total in the header.
 fn sums<T: Copy + Into<u64>>(lens: Vec<T>, total: u64) -> Option<Sums<T>> {
     let sums: Sums<T> = lens.into_iter().collect();
     (sums.total() == total).then_some(sums)

@@ -1,8 +1,8 @@
-//! Where the indices of many tars are kept together.
+//! Where the indices of many tars are saved together.
 //!
-//! The name of the file has two parts: what the names of the tars begin with, and which names they are. The second
-//! finds the file of just these tars. When there is none, because a tar was added or taken away, a file with the same
-//! first part still knows most of them.
+//! The name of the file has two parts: a hash of the common prefix of the tars' names, and a hash of all names. The
+//! second finds the file of exactly these tars. If there is none, because tars were added or removed, a file with the
+//! same first part still has most of them.
 
 use super::{
     super::{set::Collector, set::TarSet},
@@ -18,10 +18,10 @@ use std::{
     time::SystemTime,
 };
 
-/// How a file of many indices ends.
+/// The extension of a file of many indices.
 const ENDING: &str = ".infeed-set";
 
-/// Files with the same first part that are kept: data sets that grow would leave one behind each time.
+/// Files with the same first part that are kept: a growing data set would leave one behind each time.
 const KEPT: usize = 8;
 
 /// A folder that may hold the file of some tars, and the two parts of the file's name.
@@ -32,7 +32,7 @@ struct Place {
 }
 
 impl IndexCache {
-    /// What is saved of these tars. Either nothing, or something that helps.
+    /// Loads what is saved of these tars; `None` if there is nothing of use.
     pub(in super::super) fn load_set(&self, store: &dyn Store, shards: &Shards) -> Option<Saved> {
         if *self == IndexCache::Off || !all_on_disk(store, shards) {
             return None;
@@ -43,12 +43,12 @@ impl IndexCache {
             |path: &Path| set::read(File::open(path).ok()?, shards).filter(|saved| !saved.is_useless());
         let own = places.iter().find_map(|place| load(&place.folder.join(&place.name)));
         own.map(Saved::own).or_else(|| {
-            // The newest file of each folder is the likeliest to know the most.
+            // The newest file of each folder probably has the most of them.
             places.iter().find_map(|place| load(place.alike().first()?))
         })
     }
 
-    /// Keeps the indices of these tars for the next run, where that is wanted and possible.
+    /// Saves the indices of these tars for the next run, if wanted and possible.
     pub(in super::super) fn save_set(&self, store: &dyn Store, shards: &Shards, set: &TarSet) {
         let place = match self {
             IndexCache::Off => None,
@@ -63,7 +63,7 @@ impl IndexCache {
             let Some((shards, set)) = sound(shards, set) else { return };
             file::write(&path, |file| set::write(file, &shards, skip, &set))
         };
-        // A place where we may not write only means that the next run makes the indices again.
+        // If the folder is not writable, the next run makes the indices again.
         if written.is_ok() {
             place.alike().iter().skip(KEPT).for_each(|old| drop(std::fs::remove_file(old)));
         }
@@ -73,7 +73,7 @@ impl IndexCache {
 impl Place {
     fn new(folder: PathBuf, root: &str, shards: &Shards) -> Self {
         let skip = set::folder(shards).len();
-        // Numbers are what differs, and how many digits all of them share changes with their count.
+        // Names differ in their numbers, and how many leading digits they share depends on their count.
         let begin = shards.head()[skip..].trim_end_matches(|c: char| c.is_ascii_digit());
         let root = hash(root.as_bytes());
         let like = format!("{:016x}-", mix(root, hash(begin.as_bytes())));
@@ -86,7 +86,7 @@ impl Place {
         Place { folder, like, name }
     }
 
-    /// The files here whose names have the same first part, newest first.
+    /// Returns the files here with the same first part, newest first.
     fn alike(&self) -> Vec<PathBuf> {
         let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
@@ -101,7 +101,7 @@ impl Place {
     }
 }
 
-/// Beside the first tar. Only what the names are below their common folder counts, so that the data set can be moved.
+/// A place beside the first tar. Names count relative to their common folder, so that the data set can be moved.
 fn beside(shards: &Shards) -> Option<Place> {
     let first = shards.name(0)?;
     let folder = &first[..first.rfind('/').map_or(0, |slash| slash + 1)];
@@ -109,20 +109,20 @@ fn beside(shards: &Shards) -> Option<Place> {
     Some(Place::new(Path::new(".").join(folder), below, shards))
 }
 
-/// In a folder for indices of data sets from everywhere.
+/// A place in a folder for indices of all data sets.
 fn inside(folder: PathBuf, shards: &Shards) -> Option<Place> {
     let common = set::folder(shards);
     let root = std::path::absolute(if common.is_empty() { "." } else { common }).ok()?;
     Some(Place::new(folder, root.to_str()?, shards))
 }
 
-/// Whether these are files here; the first one speaks for all.
+/// Whether these are local files, judged by the first.
 fn all_on_disk(store: &dyn Store, shards: &Shards) -> bool {
     (0..shards.len()).all(|tar| shards.modified(tar).is_some())
         && shards.get(0).is_some_and(|first| on_disk(store, &first))
 }
 
-/// The tars without damage.
+/// Returns the tars without damage.
 fn sound(shards: &Shards, set: &TarSet) -> Option<(Shards, TarSet)> {
     let hurt = |tar: &usize| set.damage.binary_search_by_key(tar, |(at, _)| *at).is_ok();
     let kept: Vec<usize> = (0..shards.len()).filter(|tar| !hurt(tar)).collect();

@@ -30,7 +30,7 @@ fn a_cut_is_reported_or_lies_between_members() {
     let rows = read(&whole);
     for cut in (0..whole.len()).step_by(100).chain((0..whole.len()).step_by(512)) {
         match index_of(&whole[..cut], false) {
-            // No row is invented; the last one may lack fields when the cut falls between its members.
+            // No row is invented; the last one may lack fields if the cut is between its members.
             Ok(index) => {
                 let found = rows_of(&whole[..cut], &index);
                 assert!(found.iter().zip(&rows).rev().skip(1).all(|(a, b)| a == b), "cut at {cut}");
@@ -46,7 +46,7 @@ fn a_cut_is_reported_or_lies_between_members() {
     }
     let (offset, what) = fault(&whole[..2000]);
     assert_eq!((offset, what.contains("a.jpg")), (1024, true), "{what}");
-    // A cut between a member and the header that speaks of it is no cut between members.
+    // A cut between a member and the header that announces it is not a cut between members.
     let announced = Maker::default().file("a.x", b"1").pax(b'x', &[("mtime", "1.5")]);
     assert!(fault(&announced.0).1.contains("before the member"));
     assert_eq!(index_of(&announced.0, true).unwrap().rows(), 0);
@@ -61,7 +61,7 @@ fn a_broken_header_is_found_and_can_be_stepped_over() {
     assert_eq!(offset, 1024);
     assert!(what.contains("checksum"), "{what}");
     let index = index_of(&bytes, true).unwrap();
-    // The row before the fault may have gone on inside it, so it is left out.
+    // The row before the fault may continue inside it, so it is left out.
     let keys: Vec<String> = (0..index.rows()).map(|row| index.key(row)).collect();
     assert_eq!(keys, ["b", "c"]);
     assert_eq!(index.damage().len(), 1);

@@ -1,4 +1,4 @@
-//! Tars made block by block, so that every fault can be put where it is wanted.
+//! Tars made block by block, so that a fault can be put anywhere.
 
 mod damage;
 mod reading;
@@ -80,7 +80,7 @@ fn index_of(bytes: &[u8], lenient: bool) -> Result<TarIndex> {
 
 type Row = (String, Vec<(String, Vec<u8>)>);
 
-/// Every row with all its fields, by way of ranges and cut.
+/// Every row with all its fields, read through ranges and cut.
 fn rows_of(bytes: &[u8], index: &TarIndex) -> Vec<Row> {
     let (store, shard) = store_of(bytes);
     let fields: Vec<Arc<str>> = index.fields().into_iter().map(|(name, _)| name).collect();

@@ -27,7 +27,7 @@ fn names_are_cut_as_webdataset_cuts_them() {
     assert_eq!(cut("plain"), None);
     assert_eq!(cut("dir.d/plain"), None);
     assert_eq!(cut(".hidden"), None);
-    // The expression lets the folder be the key of a hidden file, unless it has a dot.
+    // WebDataset's expression makes the folder the key of a hidden file, unless it has a dot.
     assert_eq!(cut("x/y/.h.z"), is("x/y/", "h.z"));
     assert_eq!(cut("x/y.d/.h"), None);
     for note in ["__info__", "__info__/a.jpg", "____"] {
@@ -77,7 +77,7 @@ fn long_names_and_records_are_understood() {
         .file("next.jpg", b"2");
     let keys: Vec<String> = read(&pax.0).into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, ["n".repeat(300).as_str(), "next"]);
-    // The size in a record counts, not the one in the header.
+    // The size in a PAX record overrides the one in the header.
     let mut sized = Maker::default().pax(b'x', &[("size", "5")]);
     sized.0.extend_from_slice(&header(b"a.x", b'0', b"00000000000\0"));
     let sized = sized.raw(b"12345").raw(&[0; 507]).file("b.x", b"6");
@@ -111,7 +111,7 @@ fn archives_behind_one_another_are_all_read() {
     assert_eq!(read(&both.0), [row("a", &[("x", b"1")]), row("a", &[("x", b"1")])]);
     let lone = Maker::default().file("a.x", b"1").raw(&[0; 512]).file("a.y", b"2");
     assert_eq!(read(&lone.0), [row("a", &[("x", b"1"), ("y", b"2")])]);
-    // What follows the end and is no tar is nobody's business, but is noted.
+    // Other data after the end is ignored, but recorded.
     let trailer = one().raw(b"signature");
     assert_eq!(read(&trailer.0).len(), 1);
     assert!(index_of(&trailer.0, false).unwrap().damage()[0].contains("after the end"));

@@ -24,7 +24,7 @@ fn a_saved_index_is_used_until_the_shard_changes() {
     fs::write(&path, Maker::default().file("a.x", b"1").file("b.y", b"22").end().0).unwrap();
     let made = index(&IndexCache::Beside, &path);
     assert_eq!(files(dir.path()), ["x.tar", "x.tar.infeed-index"]);
-    // The tar's bytes are spoilt but its age is kept: only the saved index can still know the rows.
+    // The tar's bytes are overwritten but its time is kept: only the saved index still has the rows.
     let age = fs::metadata(&path).unwrap().modified().unwrap();
     let spoil = |bytes: Vec<u8>| {
         fs::write(&path, bytes).unwrap();
@@ -35,7 +35,7 @@ fn a_saved_index_is_used_until_the_shard_changes() {
     assert_eq!(index(&IndexCache::Beside, &path), made);
     assert_eq!(index(&IndexCache::Auto, &path), made);
     assert_eq!(index(&IndexCache::Off, &path).rows(), 0);
-    // Another size, another age, a torn file: made anew.
+    // Another size, another time, a truncated file: the index is made again.
     spoil(vec![0; size + 512]);
     assert_eq!(index(&IndexCache::Beside, &path).rows(), 0);
     fs::write(&path, Maker::default().file("c.x", b"1").end().0).unwrap();
@@ -63,7 +63,7 @@ fn a_cache_folder_is_made_and_a_closed_one_is_no_error() {
     assert_eq!(cache.load(&LocalStore::new(), &shard_at(&path)), Some(made));
     let blocked = IndexCache::Folder(path.join("below-a-file"));
     assert_eq!(index(&blocked, &path).rows(), 1);
-    // A quick pass is not worth a file.
+    // A quick scan is not saved.
     let auto = index(&IndexCache::Auto, &path);
     assert_eq!(auto.rows(), 1);
 }

@@ -27,13 +27,13 @@ impl Set {
         self.dir.path().join(format!("t-{tar:03}.tar"))
     }
 
-    /// Makes a tar of so many rows, whose fields differ.
+    /// Makes a tar with this many rows, whose fields differ.
     fn put(&self, tar: usize, rows: usize) {
         let add = |maker: Maker, row| maker.file(&format!("{tar}/{row}.f{}", tar % 4), b"abc");
         fs::write(self.path(tar), (0..rows).fold(Maker::default(), add).end().0).unwrap();
     }
 
-    /// Spoils a tar in a way that only its bytes show, so that only a saved index can still know its rows.
+    /// Overwrites a tar's bytes but keeps size and time, so that only a saved index still has its rows.
     fn spoil(&self, tar: usize) {
         let path = self.path(tar);
         let data = fs::metadata(&path).unwrap();
@@ -64,7 +64,7 @@ impl Set {
         self.open_as(false, &IndexCache::Off).unwrap()
     }
 
-    /// The files of sets in a folder.
+    /// The set files in a folder.
     fn files(&self, folder: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.dir.path().join(folder)).into_iter().flatten();
         let paths = entries.map(|e| e.unwrap().path());
@@ -84,7 +84,7 @@ fn many_tars_have_one_file() {
     (1..TARS).filter(|tar| tar % 3 > 0).for_each(|tar| set.spoil(tar));
     assert!(set.open_as(false, &IndexCache::Off).is_err());
     assert_eq!(set.open().unwrap(), made);
-    // Other arguments: only sound tars are in the file, and those are the same to a lenient pass.
+    // Other arguments: only undamaged tars are in the file, and a lenient scan finds the same in those.
     assert_eq!(set.open_as(true, &set.cache).unwrap(), made);
     assert_eq!(set.files("cache").len(), 1);
 }
@@ -114,7 +114,7 @@ fn a_changed_tar_alone_is_read_again() {
     set.put(10, 5);
     let changed = set.open().unwrap();
     assert_eq!(changed.rows.lens()[9..12], [0, 5, 2]);
-    // The file was written anew.
+    // The file was rewritten.
     set.spoil(10);
     assert_eq!(set.open().unwrap(), changed);
     assert_eq!(set.files("cache").len(), 1);
@@ -132,7 +132,7 @@ fn added_and_deleted_tars_leave_the_others_known() {
     let shrunk = set.open().unwrap();
     assert_eq!((shrunk.len(), shrunk.rows.total()), (TARS, grown.rows.total() - 1));
     assert_eq!(shrunk.get(1).unwrap().key(1), "2/1");
-    // Old files do not pile up.
+    // Old files do not accumulate.
     for tar in TARS + 1..TARS + 12 {
         set.put(tar, 1);
         set.open().unwrap();
@@ -153,7 +153,7 @@ fn a_damaged_file_is_passed_over() {
     assert!(known(&good));
     assert!(!known(b""));
     assert!(!known(&[&good[..], b"more"].concat()));
-    // Each of the first bytes, where the counts are, and then some.
+    // Each of the first bytes, where the counts are, and some of the others.
     for at in (0..200).chain((200..good.len()).step_by(97)).chain([good.len() - 1]) {
         assert!(!known(&good[..at]), "cut at {at}");
         let mut flipped = good.clone();
@@ -177,12 +177,12 @@ fn damage_is_told_in_every_run() {
         assert!(set.open().is_err());
     }
     assert_eq!(set.files("cache").len(), 1);
-    // The others are known; the damaged one has as many rows left as there were in its place at first.
+    // The others are known; the damaged one has as many rows left as it had at first.
     (0..TARS).filter(|tar| tar % 3 > 0 && *tar != 10).for_each(|tar| set.spoil(tar));
     assert_eq!(set.open_as(true, &set.cache).unwrap().rows.total(), rows_at_first());
 }
 
-/// The rows of all tars as they are made at first.
+/// The initial number of rows of all tars.
 fn rows_at_first() -> u64 {
     (0..TARS as u64).map(|tar| tar % 3).sum()
 }
@@ -199,7 +199,7 @@ fn few_tars_and_closed_places_have_no_file() {
     assert_eq!(set.open_as(false, &blocked).unwrap(), set.fresh());
 }
 
-/// Not a test of its own: what [`two_processes_open_at_once`] runs in another process.
+/// Not a test of its own: [`two_processes_open_at_once`] runs it in another process.
 #[test]
 fn opens_over_and_over_when_told() {
     let Ok(folder) = std::env::var("INFEED_TEST_OPENS") else { return };
@@ -210,7 +210,7 @@ fn opens_over_and_over_when_told() {
         let shards = Shards::new(&store.stat(&names).unwrap()).unwrap();
         let set = TarFormat { lenient: false, cache: cache.clone() }.read_set(&store, &shards, 2).unwrap();
         assert_eq!(set.rows.total(), rows_at_first());
-        // Now and then there is no file, and all of them write one.
+        // Sometimes there is no file, and all of them write one.
         let _ = fs::remove_dir_all(Path::new(&folder).join("cache"));
     }
 }
@@ -234,7 +234,7 @@ fn two_processes_open_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// What is read from the file of a set is what each tar says by itself.
+    /// A set that is read from its file has the same rows as its tars one by one.
     #[test]
     fn a_set_is_its_tars(
         tars in prop::collection::vec(prop::collection::vec((0u8..4, 0usize..700), 0..5), 64..90),
