@@ -335,7 +335,7 @@ def test_bad_descriptions():
         rows().flat_map(None)
     with pytest.raises(ValueError, match="before the Python functions"):
         rows().map(double).filter("y > 3")
-    with pytest.raises(ValueError, match="no recipe"):
+    with pytest.raises(ValueError, match="cannot be saved"):
         rows().map(double).save("x.json")
     with pytest.raises(ValueError, match="workers must be"):
         rows().map(double).batch(2).to_numpy(workers="fibers")

@@ -1,4 +1,4 @@
-"""infeed keeps accelerators fed: it turns shards of training data into batches, fast.
+"""infeed is a fast data loader for training: it turns shards of training data into batches.
 
 >>> import infeed
 >>> from infeed import transforms as T
@@ -12,7 +12,7 @@
 >>> for batch in train.to_torch():
 ...     batch["jpg"], batch["cls"]
 
-A pipeline only describes. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
+A pipeline is only a description. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
 """
 
 from . import stores, transforms

@@ -8,7 +8,7 @@ from . import _core
 
 def main() -> None:
     """Run the command line."""
-    # Rust does the work without looking up for Python's signals, so Ctrl-C must end the process as it ends any tool.
+    # The Rust code does not check for Python signals, so Ctrl-C must terminate the process directly.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_core.command(sys.argv[1:]))
 

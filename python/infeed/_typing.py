@@ -1,4 +1,4 @@
-"""The words that arguments take, in one place: type checkers refuse others, and so do the checks at run time."""
+"""The allowed string values of arguments, as ``Literal`` types: for type checkers and for the checks at run time."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ Side = Literal["left", "right"]
 
 
 def one_of(what: str, value: object, words: Any) -> None:
-    """Refuse a value that is none of the words of a ``Literal``."""
+    """Raise if a value is not one of the words of a ``Literal``."""
     known = get_args(words)
     if value not in known:
         *first, last = (f'"{word}"' for word in known)

@@ -1,4 +1,4 @@
-"""Batches, on their way and in the consumer's hands."""
+"""Batches: as the consumer gets them, and while they are on their way there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ class Batch(dict[str, Any]):
     """A batch: a dict of arrays. It also knows where its samples came from.
 
     ``batch["__key__"]``, ``batch["__row__"]`` and ``batch["__url__"]`` give key, row number and shard of each sample, and
-    ``batch["__pad__"]`` is true for samples that are there a second time to fill the batch up. They are worked out when
-    asked for.
+    ``batch["__pad__"]`` is true for samples that were repeated to fill up the batch. They are computed on access.
     """
 
     __slots__ = ("_core", "_kept")
@@ -28,7 +27,7 @@ class Batch(dict[str, Any]):
     def __init__(self, *fields: Any, **more: Any) -> None:
         super().__init__(*fields, **more)
         self._core = None
-        # The places of the engine's batch that are here, where functions left some out or made several of one.
+        # Indices into the engine's batch, one per sample, if functions dropped samples or made several of one.
         self._kept = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -65,7 +64,7 @@ class Made:
 
 
 class GivenRun:
-    """A run whose rows come from an iterator. It is asked for a little more than what the threads work on."""
+    """A run whose rows come from an iterator, which is read slightly ahead of what the threads work on."""
 
     AHEAD = 32
 
@@ -75,15 +74,15 @@ class GivenRun:
         self._open = 0
 
     def take(self) -> _core.Batch | None:
-        """The next batch, or None when the iterator is used up."""
+        """The next batch, or None when the iterator is exhausted."""
         return self._pull(self._run.take)
 
     def next(self) -> _core.Batch | None:
-        """The same, with the waiting counted."""
+        """Like :meth:`take`, and adds the time waited to the statistics."""
         return self._pull(self._run.next)
 
     def _pull(self, pull: Callable[[], _core.Batch | None]) -> _core.Batch | None:
-        # In lumps: a sampler is a Python iterator, and giving wakes threads.
+        # Several at a time: a sampler is a Python iterator, and each `give` wakes threads.
         if self._open <= self.AHEAD // 2:
             more = itertools.islice(self._batches, self.AHEAD - self._open)
             rows = [np.asarray(batch).reshape(-1).tolist() for batch in more]
@@ -98,7 +97,7 @@ class GivenRun:
         return self._run.ready() if self._open else False
 
     def received(self, waited: int = 0, filtered: Sequence[int] = (), bad: Sequence[tuple[int, str]] = ()) -> None:
-        """Count the waiting."""
+        """Add the time waited to the statistics."""
         self._run.received(waited, list(filtered), list(bad))
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Errors that have no Python builtin. Missing paths are ``FileNotFoundError``, bad arguments ``ValueError``."""
+"""Errors without a builtin Python class. Missing paths are ``FileNotFoundError``, bad arguments ``ValueError``."""
 
 
 class PlanError(ValueError):
-    """The pipeline cannot work: found while it is planned, before anything is read."""
+    """A pipeline that cannot work. Raised while planning, before any sample is read."""
 
 
 class StateError(ValueError):
@@ -46,7 +46,7 @@ class TooManyBadSamples(RuntimeError):
 
 
 class WorkerDied(RuntimeError):
-    """A worker process ended without being asked to: killed, crashed, or by an exit of its own."""
+    """A worker process ended unexpectedly: it was killed, crashed or exited."""
 
     def __init__(
         self,

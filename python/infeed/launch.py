@@ -1,4 +1,4 @@
-"""Worlds: which rank this process is, of how many, and who says so."""
+"""Worlds: the rank of this process, the number of ranks, and where both were found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import _core
 
 @dataclass(frozen=True)
 class World:
-    """The place of this process among those that train together. Printed, it says where that was found and why."""
+    """The rank of this process among those that train together. Its text says where that was found and why."""
 
     rank: int
     size: int
@@ -30,7 +30,7 @@ class World:
                 raise ValueError(f"there is no {of}rank {rank} in a world of {size}: ranks go from 0 to {size - 1}")
 
     def explain(self) -> str:
-        """What was found, and why it was taken or passed over."""
+        """What was found, and why each finding was used or passed over."""
         return self._text or f"{_place(self)}, from {self.source}"
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class World:
 
 @dataclass(frozen=True)
 class _Claim:
-    """What a framework or the caller says."""
+    """Rank and size as a framework or the caller states them."""
 
     source: str
     rank: int
@@ -56,10 +56,10 @@ class _Claim:
 def world(rank: SupportsIndex | None = None, world_size: SupportsIndex | None = None) -> World:
     """Which rank this process is, of how many.
 
-    Told by the first of these that knows: the arguments, ``torch.distributed``, Ray Train, JAX, and the environment that
-    a launcher made (``INFEED_RANK``, torchrun, MPI, SLURM, ...). Frameworks are asked only if they are imported and
-    initialised already. A process that nobody speaks for is alone: rank 0 of 1. ``print(infeed.world())`` shows who
-    said what.
+    The first of these that knows decides: the arguments, ``torch.distributed``, Ray Train, JAX, and the environment set
+    by a launcher (``INFEED_RANK``, torchrun, MPI, SLURM, ...). Frameworks are asked only if they are imported and
+    initialised already. If none knows, the process is rank 0 of 1. ``print(infeed.world())`` shows what each of them
+    said.
     """
     if (rank is None) != (world_size is None):
         raise ValueError("rank and world_size go together: give both, or neither to have them found")
@@ -72,13 +72,13 @@ def world(rank: SupportsIndex | None = None, world_size: SupportsIndex | None = 
     except ValueError as error:
         if not claims:
             raise
-        # Nobody relies on the environment here: what is wrong with it is told and does no harm.
+        # The environment is not needed here, so errors in it are only reported.
         return _settle(claims, None, f"\n  environment: passed over: {error}")
     return _settle(claims, found) if claims else _from_environment(found)
 
 
 def _settle(claims: list[_Claim], found: dict[str, Any] | None, more: str = "") -> World:
-    """The world of the first claim. The others may know the local rank, if they agree on the rest."""
+    """The world of the first claim. The local rank may come from another claim with the same rank and size."""
     first, *others = claims
     env: Any = found["world"] if found else None
     seen = found["seen"] if found else []
@@ -135,7 +135,7 @@ def _ray() -> _Claim | None:
     if train is None:
         return None
     try:
-        # The first Ray Train answers outside of its workers as well, with made-up numbers and a warning.
+        # Ray Train V1 also answers outside of its workers, with made-up numbers and a warning.
         old = sys.modules.get("ray.train.context")
         session: Any = sys.modules.get("ray.train._internal.session")
         if train.get_context is getattr(old, "get_context", None) and session.get_session() is None:
@@ -144,7 +144,7 @@ def _ray() -> _Claim | None:
         local = (context.get_local_rank(), context.get_local_world_size())
         return _Claim("Ray Train", context.get_world_rank(), context.get_world_size(), local)
     except Exception:
-        # Not inside a worker: it raises RuntimeError, and inside Ray Tune a warning as an exception.
+        # Not inside a worker: Ray raises RuntimeError, or inside Ray Tune a warning as an exception.
         return None
 
 

@@ -1,4 +1,4 @@
-"""Loaders: pipelines in motion, the options they take, and what they report."""
+"""Loaders, their options, and what they report."""
 
 from .doors.loader import Loader
 from .doors.options import DeviceOptions, LoaderOptions

@@ -1,4 +1,4 @@
-"""How what users write becomes what a recipe holds."""
+"""Conversion of user arguments into the values of a recipe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def short(recipe: dict[str, Any]) -> str:
 
 
 def integers(array: npt.NDArray[Any]) -> list[int] | dict[str, str]:
-    """Whole numbers as a recipe holds them: long lists packed."""
+    """Integers for a recipe: long lists are packed."""
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"expected whole numbers, got {array.dtype}")
     if array.size <= 1000:
@@ -30,7 +30,7 @@ def integers(array: npt.NDArray[Any]) -> list[int] | dict[str, str]:
 
 
 def reals(numbers: Sequence[float]) -> list[float] | dict[str, str]:
-    """Numbers as a recipe holds them: always packed, because JSON knows neither NaN nor infinity."""
+    """Numbers for a recipe: always packed, because JSON has neither NaN nor infinity."""
     array = np.asarray(numbers, dtype="<f8")
     if array.ndim != 1:
         raise ValueError(f"expected a flat list of numbers, got an array of shape {array.shape}")
@@ -43,12 +43,12 @@ def names(on: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def is_wrapped(given: Any) -> bool:
-    """Whether the samples of a source are made in Python: the engine has only their numbers."""
+    """Whether the samples of a source are made in Python: the engine has only row numbers."""
     return hasattr(given, "object")
 
 
 def whole(what: str, value: int) -> int:
-    """A whole number that is not negative, whatever integer type it came in."""
+    """A non-negative integer, from any integer type."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{what} must be a whole number, got {value!r}")
     number = value.__index__()

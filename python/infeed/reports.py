@@ -1,4 +1,4 @@
-"""What pipelines and loaders say of themselves: statistics, ledgers, verdicts, quality."""
+"""Reports of pipelines and loaders: statistics, ledgers, verdicts, quality."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What ledgers prove. True when every row came exactly as often as promised; the text says it, or what is wrong."""
+    """What ledgers prove. True if every row came exactly as often as promised; the text says so, or what is wrong."""
 
     exact: bool
     text: str
@@ -23,7 +23,7 @@ class Verdict:
 
 
 class Quality(dict[str, Any]):
-    """How well an order mixes: a dict of numbers that prints as a small table."""
+    """How well an order shuffles: a dict of numbers that prints as a small table."""
 
     def __init__(self, numbers: dict[str, Any], text: str) -> None:
         super().__init__(numbers)

@@ -1,4 +1,4 @@
-"""Where bytes lie. Paths say which store they mean: a plain path or ``file:`` a local file, ``mem:`` memory.
+"""Stores hold bytes by name. Paths name their store: a plain path or ``file:`` is a local file, ``mem:`` memory.
 
 ``infeed list stores`` shows the table.
 """
@@ -13,7 +13,7 @@ __all__ = ["put", "remove"]
 def put(name: str, data: bytes | bytearray | memoryview) -> str:
     """Keep a copy of ``data`` in memory under a ``mem:`` name, in place of what was there. Returns the name.
 
-    Every format that can be read from any store reads it from there: ``infeed.open(put("mem:a.jsonl", b'{"x": 1}'))``.
+    Every format that can be read from any store can read it: ``infeed.open(put("mem:a.jsonl", b'{"x": 1}'))``.
     The object stays until :func:`remove` or the end of the process.
     """
     if not name.startswith("mem:"):
@@ -23,5 +23,5 @@ def put(name: str, data: bytes | bytearray | memoryview) -> str:
 
 
 def remove(name: str) -> bool:
-    """Forget an object; say whether there was one. Loaders that have it open fail when they read it again."""
+    """Remove an object; returns whether there was one. Loaders that have it open fail when they read it again."""
     return _core.remove_object(name)

@@ -10,11 +10,11 @@ __all__ = ["Faults"]
 
 
 class Faults:
-    """Let stores fail on purpose, by seed, while a ``with`` block is open.
+    """Inject faults into stores, by seed, inside a ``with`` block.
 
-    Pipelines that are *opened* inside the block read through stores that fail. Failing begins with :meth:`arm`, so that
-    opening can be left in peace. ``errors``, ``short``, ``bad_blocks``, ``truncated`` and ``delays`` are shares from 0 to
-    1: reads that fail once, reads that give too few bytes, 4 KiB blocks that can never be read, files whose end is gone,
+    Pipelines that are *opened* inside the block read through faulty stores. Faults begin with :meth:`arm`, so that
+    opening is not affected. ``errors``, ``short``, ``bad_blocks``, ``truncated`` and ``delays`` are rates from 0 to 1:
+    reads that fail once, reads that give too few bytes, 4 KiB blocks that can never be read, files whose end is missing,
     and reads that take a millisecond longer. The same seed gives the same faults, whatever the number of threads.
 
     >>> with Faults(seed=7, errors=0.05) as faults:
@@ -55,7 +55,7 @@ class Faults:
         self._plan.arm(False)
 
     def arm(self, on: bool = True) -> None:
-        """Begin to fail, or stop."""
+        """Start or stop injecting faults."""
         self._plan.arm(on)
 
     def counts(self) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """Transforms, with the names and parameters of ``torchvision.transforms.v2``.
 
-They are descriptions: the work is done by the loader's threads, fused with decoding. ``infeed list transforms`` and
+They are descriptions: the loader's threads do the work, fused with decoding. ``infeed list transforms`` and
 ``infeed list batch_transforms`` show every parameter. The classes are made from the loader's own tables, so this module
-knows whatever the loader knows.
+always has all of its transforms.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class BatchTransform(Transform):
     """A transform of whole batches, for :meth:`infeed.Pipeline.map_batch`."""
 
     def __call__(self, image: Any, *, seed: int | None = None) -> Any:
-        """Refuse: one image is no batch."""
+        """Raise ``TypeError``: it needs a batch, not one image."""
         raise TypeError(f"{self.name} works on batches: use map_batch({self!r}) after batch()")
 
 
@@ -75,7 +75,7 @@ def _make(name: str, args: dict[str, Any]) -> Transform:
 
 
 def _plain(value: Any) -> Any:
-    """Whatever users write, as JSON: tuples, NumPy and torch scalars, arrays and dtypes, enums of torchvision."""
+    """An argument as JSON: converts tuples, NumPy and torch scalars, arrays and dtypes, enums of torchvision."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
     return str(value)  # numpy.dtype, torch.dtype
 
 
-# The tables say `str` where only some words are taken.
+# Types of parameters that are `str` in the tables but accept only certain words.
 _WORDS = {
     "nearest, box, bilinear, hamming, bicubic or lanczos": "Interpolation",
     "nearest or bilinear": "WarpInterpolation",
@@ -101,7 +101,7 @@ _WORDS = {
 
 
 def _type(param: dict[str, Any]) -> str:
-    """The type of a parameter as Python writes it."""
+    """The Python type annotation of a parameter."""
     if param["python"] != "str":
         return str(param["python"])
     return _WORDS.get(param["about"]) or _WORDS.get(param["name"], "str")

@@ -19,8 +19,8 @@ class ShardWriter:
     ...     out.write({"__key__": "0001", "jpg": jpeg_bytes, "cls": 3, "json": {"source": "web"}})
 
     Values: ``bytes`` as they are, ``str`` as UTF-8, ``int`` and ``float`` as text, arrays as ``.npy`` under fields named
-    ``npy`` or ``*.npy``, anything else as JSON under fields named ``json`` or ``*.json``. A shard appears under its name
-    only when it is whole.
+    ``npy`` or ``*.npy``, anything else as JSON under fields named ``json`` or ``*.json``. A shard gets its final name
+    only when it is complete.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ShardWriter:
         self._core.write(str(sample["__key__"]), fields)
 
     def close(self) -> list[str]:
-        """Finish the last shard; gives the paths of all."""
+        """Finish the last shard; returns the paths of all."""
         return self._core.close()
 
     def __enter__(self) -> ShardWriter:
@@ -55,7 +55,7 @@ class ShardWriter:
         if kind is None:
             self.close()
         else:
-            # The shard at hand is incomplete: it never gets its name.
+            # The current shard is incomplete: it never gets its final name.
             self._core.abandon()
 
 

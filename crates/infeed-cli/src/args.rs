@@ -1,4 +1,4 @@
-//! The command line. What stands here is what `--help` says.
+//! The command line. The doc comments here are the text of `--help`.
 
 #[cfg(all(feature = "text", feature = "tokens"))]
 use crate::tokenize::args::TokenizeArgs;
@@ -7,7 +7,7 @@ use crate::tokens::args::TokensArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Keeps accelerators fed: turns shards of training data into batches.
+/// A data loader for training: turns shards of training data into batches.
 #[derive(Debug, Parser)]
 #[command(
     name = "infeed",
@@ -20,7 +20,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 
     /// Print one JSON object on stdout, and nothing else there.
-    // Read before parsing, so that even a wrong command line is answered in JSON; declared here for the help.
+    // Read before parsing, so that even a usage error is reported in JSON; declared here for the help.
     #[arg(long, global = true)]
     #[allow(dead_code)]
     pub(crate) json: bool,
@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Look at token corpora (.bin and .idx), check, merge, split and list them.
     #[cfg(feature = "tokens")]
     Tokens(TokensArgs),
-    /// Make tokens of text: a corpus of .bin and .idx, resumable, in order.
+    /// Turn text into tokens: a corpus of .bin and .idx, in order, resumable.
     #[cfg(all(feature = "text", feature = "tokens"))]
     Tokenize(TokenizeArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
@@ -51,7 +51,7 @@ pub(crate) enum Command {
         infeed world\n  \
         torchrun --no-python --nproc-per-node 4 infeed world\n  \
         srun --ntasks 8 infeed world --json\n\n\
-        To say it by hand: INFEED_RANK, INFEED_WORLD_SIZE, INFEED_LOCAL_RANK, INFEED_LOCAL_WORLD_SIZE.")]
+        To set it by hand: INFEED_RANK, INFEED_WORLD_SIZE, INFEED_LOCAL_RANK, INFEED_LOCAL_WORLD_SIZE.")]
     World,
 }
 
@@ -62,15 +62,15 @@ pub(crate) enum Command {
     infeed demo\n  \
     infeed demo --threads 1 --seconds 2\n  \
     infeed demo --samples 10000 --dir demo-data --keep\n\n\
-    JPEGs of 450x450 in tar shards are loaded with the pipeline that image models\n\
-    are trained with: shuffle, decode, RandomResizedCrop 224, flip, Normalize,\n\
-    batches of 64. First flat out, then with a consumer that takes its time over\n\
-    each batch, as a training step does.")]
+    JPEGs of 450x450 in tar shards are loaded with the usual training pipeline of\n\
+    image models: shuffle, decode, RandomResizedCrop 224, flip, Normalize, batches\n\
+    of 64. First at full speed, then with a consumer that keeps each batch for a\n\
+    while, as a training step does.")]
 pub(crate) struct DemoArgs {
     /// Images to make.
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) samples: u64,
-    /// How long to load flat out; the second phase takes half as long.
+    /// How long to load at full speed; the second phase takes half as long.
     #[arg(long, default_value_t = 5.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Where to put the data: a new or empty folder [default: a temporary one].
@@ -79,7 +79,7 @@ pub(crate) struct DemoArgs {
     /// CPU workers [default: the CPUs this process may use].
     #[arg(long, value_parser = positive)]
     pub(crate) threads: Option<usize>,
-    /// Leave the data there afterwards.
+    /// Keep the data afterwards.
     #[arg(long)]
     pub(crate) keep: bool,
 }
@@ -98,7 +98,7 @@ pub(crate) struct InspectArgs {
     /// Rows to show.
     #[arg(long, default_value_t = 3)]
     pub(crate) rows: u64,
-    /// Rows to look at for the sizes and contents of fields.
+    /// Rows to sample for the sizes and contents of fields.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: u64,
     /// Format of the data; `infeed list formats` shows them.
@@ -146,7 +146,7 @@ pub(crate) struct BenchArgs {
     /// What to do with samples that cannot be made.
     #[arg(long, default_value = "raise")]
     pub(crate) on_error: OnError,
-    /// Write a report that any browser shows, in one file.
+    /// Write a report as a single HTML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -158,7 +158,7 @@ pub(crate) enum OnError {
     Raise,
     /// Leave them out.
     Skip,
-    /// Put others in their place.
+    /// Use other samples in their place.
     Replace,
 }
 
@@ -180,7 +180,7 @@ impl From<OnError> for infeed::OnError {
     infeed verify-epoch train.toml ledgers/*.json --json\n\n\
     Every rank's loader keeps a ledger of the rows that it handed out. Give those of\n\
     all ranks; after a restart, also those that were saved with the checkpoint that\n\
-    it started from. What is missing or double is named by shard and key.\n\n\
+    it started from. Missing and repeated rows are named by shard and key.\n\n\
     Exit codes: 0 exact, 1 not exact or not readable, 2 wrong usage.")]
 pub(crate) struct VerifyEpochArgs {
     /// The recipe that was run (.toml or .json).
@@ -188,7 +188,7 @@ pub(crate) struct VerifyEpochArgs {
     /// The ledgers of all ranks and restarts.
     #[arg(required = true)]
     pub(crate) ledger: Vec<String>,
-    /// The epoch to verify [default: all that the ledgers know of].
+    /// The epoch to verify [default: all epochs in the ledgers].
     #[arg(long)]
     pub(crate) epoch: Option<u64>,
 }
@@ -214,19 +214,19 @@ fn after_help() -> String {
         "infeed tokens info corpus            what a token corpus holds",
         #[cfg(all(feature = "text", feature = "tokens"))]
         "infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens",
-        "infeed list transforms               what there is to put into a pipeline",
+        "infeed list transforms               what can be used in a pipeline",
         "infeed world                         which rank this process would be",
     ];
     format!(
         "Examples:\n  {}\n\n\
-         Exit codes: 0 success, 1 the data or the pipeline is at fault, 2 wrong usage, 130 interrupted.",
+         Exit codes: 0 success, 1 an error in the data or the pipeline, 2 wrong usage, 130 interrupted.",
         examples.join("\n  ")
     )
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
-        // A day: longer is a slip, and the clock's arithmetic has an end somewhere.
+        // At most a day: longer is a mistake, and could overflow time arithmetic.
         Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
         _ => Err("must be a number of seconds from 0 to 86400".to_owned()),
     }

@@ -1,4 +1,4 @@
-//! What a field holds, told by its bytes. Names say little: data sets are full of PNG files called `.jpg`.
+//! The content of a field, detected from its bytes. Names are unreliable: many data sets have PNG files called `.jpg`.
 
 use crate::{human, pipeline::Fields};
 use infeed::decode::{DECODERS, codec_of};
@@ -6,12 +6,12 @@ use infeed_core::{Dtype, Scratch, Source, Value};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Longest number that is taken for one; longer rows of digits are more likely text.
+/// Most characters of a number; longer strings of digits are more likely text.
 const NUMBER: usize = 24;
 /// Characters of text in a preview.
 const PREVIEW: usize = 48;
 
-/// What one value turned out to be.
+/// The detected content of one value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     /// The row does not have the field.
@@ -20,7 +20,7 @@ pub(crate) enum Content {
     Image { codec: &'static str, width: u32, height: u32, channels: u8, depth: u8 },
     /// An image file with a header that cannot be read.
     BadImage { codec: &'static str, error: String },
-    /// A whole number, as text or as it is.
+    /// A whole number, as text or as a number.
     Int { value: i64, encoded: bool },
     /// Another number as text.
     Float(f64),
@@ -35,7 +35,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Looks at a value.
+    /// Detects the content of a value.
     pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Missing => Content::Missing,
@@ -80,7 +80,7 @@ impl Content {
             if let Ok(value) = short.parse() {
                 return Content::Int { value, encoded: true };
             }
-            // Rust also reads "nan" and "inf"; as a field's text those are words.
+            // Rust also parses "nan" and "inf"; in a text field those are words.
             if let Some(value) = short.parse().ok().filter(|_| !short.contains(['n', 'N'])) {
                 return Content::Float(value);
             }
@@ -94,7 +94,7 @@ impl Content {
         Content::Text(text.to_owned())
     }
 
-    /// One word: what most users would call it.
+    /// The kind of content, in one word.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Content::Missing => "missing",
@@ -109,7 +109,7 @@ impl Content {
         }
     }
 
-    /// The decoder that suits it, unless it needs none.
+    /// The suitable decoder, if one is needed.
     pub(crate) fn decoder(&self) -> Option<&'static str> {
         match self {
             Content::Image { .. } => Some("rgb"),
@@ -160,7 +160,7 @@ impl Content {
     }
 }
 
-/// Bytes of a value as it lies in the shard.
+/// The size of a value in the shard, in bytes.
 pub(crate) fn size(value: &Value) -> u64 {
     match value {
         Value::Bytes(b) => b.len() as u64,
@@ -180,7 +180,7 @@ fn array(bytes: &infeed_core::Bytes) -> Option<String> {
     }
 }
 
-/// The image and the label of a source, by its first row.
+/// The image and label fields of a source, detected from its first row.
 pub(crate) fn fields(source: &dyn Source) -> infeed::Result<Fields> {
     let names: Vec<Arc<str>> = source.spec().fields.iter().map(|(name, _)| Arc::clone(name)).collect();
     let record = source.fetch(&[0], &names)?.pop().unwrap_or_default();
@@ -188,7 +188,7 @@ pub(crate) fn fields(source: &dyn Source) -> infeed::Result<Fields> {
     for (name, value) in names.iter().zip(&record.fields) {
         match Content::of(value) {
             Content::Image { .. } if found.image.is_none() => found.image = Some(name.to_string()),
-            // Any other number may be anything; these two are what classes are called.
+            // Only these two are usual names of class fields; other numbers may be anything.
             Content::Int { encoded, .. } if matches!(&**name, "cls" | "label") => {
                 found.label = Some((name.to_string(), encoded));
             }

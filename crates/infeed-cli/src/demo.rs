@@ -1,9 +1,9 @@
 //! `infeed demo`: make a small data set, load it, show the rate and the verdict.
 //!
-//! A consumer that only takes batches always waits, however fast the loader is, so its waiting says nothing. Therefore
+//! A consumer that only takes batches always waits, however fast the loader is, so its wait time means nothing. Therefore
 //! there is a second phase, in which each batch is kept as long as a training step at 70 % of the measured rate would
-//! take: there the waiting is what a training run would see. The first batch of an epoch is told apart: the demo's epochs
-//! are so short that it would hide the rest.
+//! take: its wait time is what a training run would see. The first batch of an epoch is counted separately: the demo's
+//! epochs are so short that it would dominate.
 
 mod data;
 
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 const BATCH: usize = 64;
 const IMAGE: u32 = 224;
-/// How fast the training step of the second phase is, as a share of what was measured.
+/// The rate of the training step of the second phase, as a fraction of the measured rate.
 const PACE: f64 = 0.7;
 
 pub(crate) fn run(args: &DemoArgs) -> Result<Report, Fault> {
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Report, Fault> {
     let fields = Fields { image: Some("jpg".to_owned()), label: Some(("cls".to_owned(), true)) };
     let plan = open(train(data.paths.clone(), "auto", &fields, IMAGE, BATCH))?;
     let options = Options { threads: args.threads, ..Options::default() };
-    let flat_out = measure(&plan, &options, args.seconds, None, "loading flat out")?.stats;
+    let flat_out = measure(&plan, &options, args.seconds, None, "loading at full speed")?.stats;
     let peak = memory::peak();
     let step = step_of(&flat_out);
     let paced = measure(&plan, &options, args.seconds / 2.0, Some(step), "loading with a step")?;
@@ -74,7 +74,7 @@ fn step_of(stats: &Stats) -> Duration {
 fn table(flat_out: &Stats, paced: &Measured, step: Duration, peak: Option<u64>) -> String {
     let step_ms = step.as_secs_f64() * 1e3;
     let title = format!("with a step of {step_ms:.0} ms");
-    let mut table = Table::new(&[("", Align::Left), ("flat out", Align::Right), (&title, Align::Right)]);
+    let mut table = Table::new(&[("", Align::Left), ("full speed", Align::Right), (&title, Align::Right)]);
     let both = [flat_out, &paced.stats];
     let mut row = |name: &str, cell: &dyn Fn(&Stats) -> String| {
         table.row(std::iter::once(name.to_owned()).chain(both.iter().map(|stats| cell(stats))));

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// What ends the command early.
+/// An error that ends the command.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage(String),
-    /// The data or the pipeline is at fault.
+    /// An error in the data or the pipeline.
     Data(infeed::Error),
-    /// Somebody pressed Ctrl-C.
+    /// Ctrl-C was pressed.
     Interrupted,
 }
 
 impl Fault {
-    /// From the parser of the command line.
+    /// Converts an error of the command-line parser.
     pub(crate) fn usage(error: &clap::Error) -> Self {
         let text = error.to_string();
-        // The parser says "error: " itself; ours is put before every message.
+        // The parser writes "error: " itself; it is added to every message later.
         Fault::Usage(text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end()).to_owned())
     }
 
@@ -26,7 +26,7 @@ impl Fault {
         match self {
             Fault::Data(_) => 1,
             Fault::Usage(_) => 2,
-            // 128 + SIGINT, as shells have it.
+            // 128 + SIGINT, as in shells.
             Fault::Interrupted => 130,
         }
     }

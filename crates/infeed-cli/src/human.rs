@@ -1,9 +1,9 @@
-//! Numbers for people.
+//! Human-readable numbers.
 
 /// Numbers are written the same way in verdicts and in tables.
 pub(crate) use infeed::order::ledger::count;
 
-/// `1.5 MB`: powers of ten, as disks are sold and rates are quoted.
+/// `1.5 MB`: decimal units, as for disks and rates.
 pub(crate) fn bytes(n: u64) -> String {
     let mut value = n as f64;
     for unit in ["B", "KB", "MB", "GB"] {
@@ -19,7 +19,7 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{value:.1} TB")
 }
 
-/// `12 %`, or `0.4 %` where the first digit counts.
+/// `12 %`, or `0.4 %` for small shares.
 pub(crate) fn share(part: f64) -> String {
     let percent = part * 100.0;
     if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }

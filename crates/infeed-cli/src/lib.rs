@@ -1,11 +1,11 @@
 //! The `infeed` command as a library: the binary and the Python package both call [`run`].
 //!
-//! One file per subcommand. Each gives a `Report`: the same findings as text and as JSON. Printing happens in one
-//! place, so that `--json` is one object on stdout and nothing else, whatever the subcommand does.
+//! One file per subcommand. Each returns a `Report`: the same findings as text and as JSON. Printing happens in one
+//! place, so that `--json` prints one object on stdout and nothing else, whatever the subcommand does.
 //!
-//! Subcommands that need a family of data (`demo`, `tokens`, `tokenize`) are only there with its feature.
+//! Subcommands that need a family of data (`demo`, `tokens`, `tokenize`) exist only with its feature.
 
-// Subcommands share helpers; a build with fewer of them leaves some idle.
+// Subcommands share helpers; a build with fewer subcommands leaves some unused.
 #![cfg_attr(not(all(feature = "images", feature = "text", feature = "tokens")), allow(dead_code))]
 
 mod args;
@@ -39,13 +39,13 @@ use clap::{Parser, error::ErrorKind};
 use fault::Fault;
 use report::Report;
 
-/// Runs the command line; `args` come without the program's name. Gives the exit code: 0 for success, 1 when the data
-/// or the pipeline is at fault, 2 for wrong usage, 130 when interrupted. Never ends the process.
+/// Runs the command line; `args` do not include the program's name. Returns the exit code: 0 for success, 1 for an error
+/// in the data or the pipeline, 2 for wrong usage, 130 when interrupted. Never ends the process.
 pub fn run(args: Vec<String>) -> i32 {
-    // Known before the arguments are understood, because even that can fail.
+    // Determined before the arguments are parsed, because parsing can fail.
     let json = args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
     let outcome = dispatch(args);
-    // A request that came too late to be noticed must not end the next run in this process.
+    // An interrupt that arrived after the previous run must not end the next run in this process.
     let _ = interrupt::check();
     match outcome {
         Ok(Outcome::Text(text)) => {
@@ -67,11 +67,11 @@ pub fn run(args: Vec<String>) -> i32 {
     }
 }
 
-/// What there is to print.
+/// What to print.
 enum Outcome {
     /// Help or version.
     Text(String),
-    /// What a subcommand found, and the exit code.
+    /// The report of a subcommand, and the exit code.
     Report(Report, i32),
 }
 
@@ -93,7 +93,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Command::Bench(args) => bench::run(&args),
         Command::List(args) => list::run(&args),
         Command::VerifyEpoch(args) => {
-            // The data may be at fault without an error: there is a whole report about it.
+            // Data that is not exact is not an error here: the report describes it.
             let (report, exact) = verify_epoch::run(&args)?;
             return Ok(Outcome::Report(report, i32::from(!exact)));
         }

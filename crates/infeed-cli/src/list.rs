@@ -1,4 +1,4 @@
-//! `infeed list`: what there is to put into a pipeline.
+//! `infeed list`: formats, decoders and transforms, with their parameters.
 
 use crate::{
     args::ListArgs,

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Only here: inside Python the interpreter owns the signals. When the handler cannot be set the command still
-    // works; Ctrl-C then ends it the hard way.
+    // Only here: inside Python the interpreter owns the signals. If the handler cannot be set, the command still
+    // works, but Ctrl-C ends it without cleaning up.
     let _ = ctrlc::set_handler(|| {
-        // Whoever asks twice does not want to wait for a clean end.
+        // The second Ctrl-C ends the process at once.
         if infeed_cli::interrupt() {
             std::process::exit(130);
         }

@@ -1,4 +1,4 @@
-//! Runs a plan for a while and says how it went.
+//! Runs a plan for a while and measures it.
 
 use crate::{fault::Fault, interrupt, progress::Progress};
 use infeed::{Loader, Next, Options, Plan, Stats};
@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the loop sleeps at most before it looks at the clock and at Ctrl-C.
+/// The longest sleep of the loop before it checks the clock and Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How a run went.
+/// The measurements of a run.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub(crate) stats: Stats,
-    /// Seconds of waiting for the first batch of each epoch. Short epochs make much of it, real ones next to nothing.
+    /// Seconds of waiting for the first batch of each epoch. Significant in short epochs, negligible in real ones.
     pub(crate) start_s: f64,
 }
 
@@ -29,9 +29,8 @@ impl Measured {
     }
 }
 
-/// Takes batches for `seconds`, epoch after epoch, and at least one batch. With a `step` each batch is kept that long
-/// before the next one is asked for, as a training step would; the CPUs are free meanwhile, as they are when an
-/// accelerator works.
+/// Takes batches for `seconds`, epoch after epoch, and at least one batch. With a `step`, each batch is kept that long
+/// before the next one is taken, like a training step; the CPUs are idle meanwhile, as when an accelerator computes.
 pub(crate) fn measure(
     plan: &Arc<Plan>,
     options: &Options,

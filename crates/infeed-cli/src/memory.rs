@@ -1,6 +1,6 @@
-//! How much memory this process has used, where the system says so.
+//! The peak memory use of this process, where the system reports it.
 
-/// The most memory the process had since [`forget_peak`], in bytes. Linux only.
+/// The peak memory use of the process since [`forget_peak`], in bytes. Linux only.
 pub(crate) fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -8,8 +8,7 @@ pub(crate) fn peak() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Starts the peak anew, so that what came before does not count. Where that is not allowed the peak is that of the
-/// whole process, which is never too low.
+/// Resets the peak. If that is not permitted, the peak remains that of the whole process, which is never too low.
 pub(crate) fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

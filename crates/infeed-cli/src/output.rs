@@ -1,4 +1,4 @@
-//! The one place that prints.
+//! All printing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use crate::fault::Fault;
@@ -8,7 +8,7 @@ use std::{
     io::{IsTerminal, Write},
 };
 
-/// Prints text for people.
+/// Prints human-readable text.
 pub(crate) fn text(text: &str) {
     write(text.trim_end());
 }
@@ -20,11 +20,11 @@ pub(crate) fn json(value: &Json) {
 
 fn write(line: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody is listening when this fails, as in `infeed list | head -1`: no reason to make a noise.
+    // Ignored: it fails when the reader has closed the pipe, as in `infeed list | head -1`.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// Says why the command failed: on stderr for people, and with `--json` on stdout for programs.
+/// Prints why the command failed: as text on stderr, and with `--json` also as JSON on stdout.
 pub(crate) fn error(fault: &Fault, with_json: bool) {
     if with_json {
         json(&json!({"error": fault.to_string()}));
@@ -33,12 +33,12 @@ pub(crate) fn error(fault: &Fault, with_json: bool) {
     let _ = writeln!(std::io::stderr(), "infeed: {label} {fault}");
 }
 
-/// A word that stands out on a terminal.
+/// Bold text, on a terminal.
 pub(crate) fn bold(text: impl Display) -> String {
     if allowed(std::io::stdout().is_terminal()) { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }
 }
 
-/// <https://no-color.org>: set and not empty means no.
+/// Whether colours are allowed: not if `NO_COLOR` is set and not empty (<https://no-color.org>).
 fn allowed(terminal: bool) -> bool {
     terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The pipeline that image models are trained with, for data that comes without a recipe.
+//! A usual training pipeline for image models, for data without a recipe.
 
 use infeed::{
     Recipe,
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 const MEAN: [f64; 3] = [0.485, 0.456, 0.406];
 const STD: [f64; 3] = [0.229, 0.224, 0.225];
 
-/// What is known of the data.
+/// The known fields of the data.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     /// The field with the image.
     pub(crate) image: Option<String>,
-    /// The field with the class, and whether it must be decoded to be a number.
+    /// The field with the class, and whether it must be decoded into a number.
     pub(crate) label: Option<(String, bool)>,
 }
 
-/// Shuffles and makes batches; images are cropped, flipped and normalised on the way.
+/// A recipe that shuffles, crops, flips and normalises images, and makes batches.
 pub(crate) fn train(paths: Vec<String>, format: &str, fields: &Fields, size: u32, batch: usize) -> Recipe {
     let mut recipe = Recipe::new(paths, format);
     let stages = &mut recipe.stages;

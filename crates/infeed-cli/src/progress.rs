@@ -1,4 +1,4 @@
-//! Progress bars: on stderr, and only when somebody looks at it.
+//! Progress bars: on stderr, and only if it is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use std::time::Duration;
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar over `total` things.
+    /// A bar over `total` items.
     pub(crate) fn count(title: &'static str, total: u64) -> Self {
         Self::new(title, total, "{msg:<22} {bar:32} {pos}/{len}")
     }
 
-    /// A bar over a time.
+    /// A bar over a duration.
     pub(crate) fn time(title: &'static str, seconds: f64) -> Self {
         Self::new(title, (seconds * 1000.0) as u64, "{msg:<22} {bar:32}")
     }
@@ -23,14 +23,14 @@ impl Progress {
         Self::new("", total.unwrap_or(0), template)
     }
 
-    /// So far, in numbers and words.
+    /// Updates position and text.
     pub(crate) fn show(&self, position: u64, text: String) {
         self.0.set_position(position);
         self.0.set_message(text);
     }
 
     fn new(title: &'static str, total: u64, template: &str) -> Self {
-        // Draws on stderr, and hides itself when that is no terminal.
+        // Draws on stderr, and is hidden if that is not a terminal.
         let bar = ProgressBar::new(total).with_message(title);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
@@ -38,12 +38,12 @@ impl Progress {
         Progress(bar)
     }
 
-    /// One thing more.
+    /// Advances by one item.
     pub(crate) fn step(&self) {
         self.0.inc(1);
     }
 
-    /// So much time has gone.
+    /// Updates the elapsed time.
     pub(crate) fn elapsed(&self, time: Duration) {
         self.0.set_position(time.as_millis() as u64);
     }

@@ -1,8 +1,8 @@
-//! What a subcommand found.
+//! The report of a subcommand.
 
 use serde_json::Value as Json;
 
-/// The same findings twice: for people and for programs.
+/// The same findings as text and as JSON.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// For a terminal, without a line break at the end.

@@ -1,11 +1,11 @@
-//! Columns that line up.
+//! Text tables with aligned columns.
 
-/// Which end of a column lines up.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
@@ -25,7 +25,7 @@ impl Table {
         Table { align: columns.iter().map(|(_, align)| *align).collect(), rows, indent: 0 }
     }
 
-    /// The same table, moved to the right.
+    /// The same table, indented.
     #[must_use]
     pub(crate) fn indented(mut self, by: usize) -> Self {
         self.indent = by;

@@ -1,4 +1,4 @@
-//! `infeed verify-epoch`: holds the ledgers of all ranks and restarts against the order.
+//! `infeed verify-epoch`: checks the ledgers of all ranks and restarts against the order.
 
 use crate::{
     args::VerifyEpochArgs,
@@ -15,7 +15,7 @@ use infeed::{
 use infeed_core::Source;
 use serde_json::{Map, Value as Json, json};
 
-/// Rows that are named by shard and key, for each thing that is wrong.
+/// Most rows that are named by shard and key, for each kind of error.
 const NAMED: usize = 20;
 
 /// The report, and whether every epoch is exact.
@@ -39,7 +39,7 @@ fn read(path: &str) -> Result<Ledger, Fault> {
     Ok(ledger.named(path))
 }
 
-/// The rows to name, by what is wrong with them.
+/// The rows to name, by kind of error.
 fn rows(verdict: &Verdict) -> [(&'static str, Vec<u64>); 4] {
     let wrong = |pick: fn(&infeed::order::ledger::Wrong) -> &Vec<u64>| {
         verdict.wrong.iter().flat_map(pick).copied().take(NAMED).collect()
@@ -85,7 +85,7 @@ fn as_json(verdict: &Verdict, rows: &[(&str, Vec<u64>)], source: &dyn Source) ->
     })
 }
 
-/// Shard and key of a row. A loader that gave wrong rows may have given some that there are not.
+/// Shard and key of a row. A faulty loader may have given rows that do not exist.
 fn place(source: &dyn Source, row: u64) -> (String, String) {
     if row < source.rows() {
         (source.shard_of(row), source.key(row))

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p infeed-jpeg --example compare_jpeg -- FOLDER [PASSES [full|region|half|quarter]]`
 //!
-//! Every file is decoded by the contestants in turns, and the best time of each for each file counts, so that
-//! a busy machine hurts neither.
+//! Every file is decoded by both decoders in turn, and the best time of each for each file counts, so that
+//! a busy machine affects neither.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ fn time(decoder: &mut Decoder, job: &Job, out: &mut Vec<u8>) -> Result<Duration,
 #[allow(clippy::print_stdout)]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("usage: compare FOLDER [PASSES]")?;
+    let folder = arguments.next().ok_or("usage: compare_jpeg FOLDER [PASSES]")?;
     let passes: usize = arguments.next().map_or(Ok(15), |passes| passes.parse())?;
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -112,7 +112,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for job in jobs {
             verify([&mut turbo, &mut ours], job)?;
         }
-        // Whole rounds over the folder, so that no contestant meets a file or a table that it has just seen.
+        // Whole rounds over the folder, so that no decoder gets a file or a table that it has just seen.
         let mut least = vec![[Duration::MAX; 2]; jobs.len()];
         for _ in 0..passes {
             for (job, least) in jobs.iter().zip(&mut least) {

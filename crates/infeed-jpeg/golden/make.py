@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image
 
 HERE = Path(__file__).parent
-# Scaled decoding by infeed's own decoder begins at 16 pixels a side, after scaling. Large images at full size would be
-# most of the bytes here and show nothing that small ones do not.
+# infeed's own decoder needs at least 16 pixels per side after scaling. Large images at full size would be most of the
+# bytes here and test nothing that small ones do not.
 SIZES = {"small": ((45, 37), (1, 2)), "large": ((145, 131), (2, 4, 8))}
 
 

@@ -1,4 +1,4 @@
-//! What stands in for libjpeg-turbo in builds without it.
+//! The replacement for libjpeg-turbo in builds without it.
 
 use crate::error::Error;
 use crate::header::Header;

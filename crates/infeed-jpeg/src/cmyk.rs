@@ -1,4 +1,4 @@
-//! Four inks to red, green and blue.
+//! CMYK to RGB.
 //!
 //! Files with four components nearly always come from Adobe software, which stores the inks inverted
 //! (255 is no ink). Pillow therefore inverts every such file and then converts it to RGB with a rounded
@@ -12,7 +12,7 @@ fn scale255(a: u8, b: u8) -> u8 {
 
 /// One stored pixel to RGB.
 fn rgb([c, m, y, k]: [u8; 4]) -> [u8; 3] {
-    // `k` is stored inverted, so it already is the light that the black ink lets through.
+    // `k` is stored inverted, so it already is the light that passes the black ink.
     [c, m, y].map(|ink| k.saturating_sub(scale255(255 - ink, k)))
 }
 

@@ -15,11 +15,11 @@ pub enum Backend {
     Auto,
     /// Always libjpeg-turbo.
     Turbo,
-    /// Never libjpeg-turbo: what it would have to decode is an error.
+    /// Never libjpeg-turbo: files that need it are errors.
     Fast,
 }
 
-/// A decoder with its scratch memory, to be kept and reused for file after file.
+/// A decoder with its scratch memory, to be reused from file to file.
 pub struct Decoder {
     turbo: Turbo,
     fast: Fast,
@@ -41,7 +41,7 @@ impl Decoder {
     /// Decodes one region of an image into `out`.
     ///
     /// Writes `request.region.height` rows of `request.region.width` pixels, each row `stride` bytes after
-    /// the one before; bytes between the rows are left alone. `header` must be what
+    /// the one before; bytes between the rows are not touched. `header` must be what
     /// [`read_header`](crate::read_header) returned for the same bytes. After an error the content of `out`
     /// is unspecified.
     ///

@@ -1,4 +1,4 @@
-//! The one EXIF tag that changes which way up an image is.
+//! The EXIF orientation tag.
 
 /// How EXIF data starts inside an APP1 segment.
 const SIGNATURE: &[u8] = b"Exif\0\0";

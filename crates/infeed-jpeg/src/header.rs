@@ -1,4 +1,4 @@
-//! The facts about a file that a pipeline needs before it decides what to decode.
+//! The header of a file: what a pipeline needs before it decides what to decode.
 
 use crate::error::Error;
 use crate::exif;
@@ -14,11 +14,11 @@ pub enum Color {
     Gray,
     /// Luma and two colour differences: almost every photograph.
     Ycc,
-    /// Red, green, blue, stored as they are.
+    /// Red, green, blue, stored without conversion.
     Rgb,
-    /// Four inks.
+    /// Cyan, magenta, yellow, black.
     Cmyk,
-    /// Four inks, of which three are stored as luma and colour differences.
+    /// CMYK, with the first three stored as luma and colour differences.
     Ycck,
 }
 
@@ -88,7 +88,7 @@ struct Frame {
 
 /// Reads the markers of a JPEG file up to its first scan.
 ///
-/// No entropy-coded data is touched and nothing is allocated unless there is an error to describe.
+/// Does not read entropy-coded data, and allocates nothing except for error messages.
 pub fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     let mut segments = Segments::new(bytes)?;
     let mut frame = None;
@@ -169,7 +169,7 @@ fn adobe_transform(payload: &[u8]) -> Option<u8> {
     if payload.len() >= 12 && payload.starts_with(b"Adobe") { Some(payload[11]) } else { None }
 }
 
-/// The file never states its colour model; these are the rules that libjpeg guesses it by.
+/// The colour model, by libjpeg's rules: the file itself never states it.
 fn color(frame: &Frame, jfif: bool, adobe: Option<u8>) -> Result<Color, Error> {
     match frame.components {
         1 => Ok(Color::Gray),
@@ -193,7 +193,7 @@ fn subsampling(frame: &Frame) -> Subsampling {
         return Subsampling::Gray;
     }
     let [luma, chroma @ ..] = frame.sampling;
-    // The fourth component of a four-ink file is stored like the first.
+    // The fourth component of a CMYK file is stored like the first.
     if chroma[..2] != [(1, 1), (1, 1)] || (frame.components == 4 && chroma[2] != luma) {
         return Subsampling::Other;
     }

@@ -1,13 +1,13 @@
 //! JPEG decoding for training pipelines.
 //!
-//! The crate answers one question quickly: *the pixels of this region of this file, at this scale*.
-//! [`read_header`] walks the markers without touching the entropy-coded data, and [`Decoder::decode`]
-//! produces exactly the requested rows. A decoded region is byte for byte the same as that region of the
-//! full image, so where a crop is taken never changes the pixels inside it.
+//! The crate decodes one region of a file at a given scale, fast. [`read_header`] reads the markers without
+//! touching the entropy-coded data, and [`Decoder::decode`] produces exactly the requested rows. A decoded region
+//! is byte for byte the same as that region of the full image, so the position of a crop never changes the pixels
+//! inside it.
 //!
-//! Common files (sequential Huffman, gray or YCbCr) are decoded by this crate's own decoder, everything
-//! else, and every file that looks odd, by libjpeg-turbo. Both give identical bytes. Builds with
-//! `--cfg infeed_portable` have neither libjpeg-turbo nor SIMD: what is not common is an error there.
+//! Common files (sequential Huffman, gray or YCbCr) are decoded by this crate's own decoder; all others, and
+//! files with any irregularity, by libjpeg-turbo. Both give identical bytes. Builds with `--cfg infeed_portable`
+//! have neither libjpeg-turbo nor SIMD: files that are not common are errors there.
 //!
 //! ```
 //! # fn main() -> Result<(), infeed_jpeg::Error> {

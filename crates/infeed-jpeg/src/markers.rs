@@ -1,4 +1,4 @@
-//! Walking the marker segments that come before the entropy-coded data.
+//! Reads the marker segments before the entropy-coded data.
 
 use crate::error::Error;
 
@@ -25,7 +25,7 @@ pub(crate) struct Segments<'a> {
     bytes: &'a [u8],
     at: usize,
     done: bool,
-    /// Whether bytes that belong to no segment were passed over on the way.
+    /// Whether bytes that belong to no segment were skipped.
     pub(crate) garbage: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Segments<'a> {
         Ok(Some(Segment { code, payload, end: self.at }))
     }
 
-    /// The next marker code, passing over stray bytes as libjpeg does.
+    /// The next marker code; skips stray bytes as libjpeg does.
     fn next_code(&mut self) -> Result<u8, Error> {
         loop {
             match self.bytes.get(self.at..).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! What a caller asks for: a scale, a region of the scaled image, and a pixel layout.
+//! A decode request: a scale, a region of the scaled image, and a pixel layout.
 
 use crate::error::Error;
 use crate::header::Header;
@@ -40,7 +40,7 @@ pub enum Output {
     /// Red, green, blue: three bytes per pixel. Gray files are replicated.
     #[default]
     Rgb,
-    /// One byte per pixel. Of a YCbCr file this is its luma plane, with no conversion at all.
+    /// One byte per pixel. For a YCbCr file this is its luma plane, without conversion.
     Gray,
 }
 
@@ -82,7 +82,7 @@ impl Region {
     }
 }
 
-/// One decode: which pixels, how large, in which layout.
+/// One decode request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
     /// DCT scaling.
@@ -94,8 +94,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Checks the region against the image and the buffer against the region, so that the decoders may
-    /// rely on both.
+    /// Checks the region against the image and the buffer against the region, so that decoders can rely on both.
     pub(crate) fn check(&self, header: &Header, out: &[u8], stride: usize) -> Result<(), Error> {
         let (width, height) = (self.scale.apply(header.width), self.scale.apply(header.height));
         let Region { x, y, width: w, height: h } = self.region;

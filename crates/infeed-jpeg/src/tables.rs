@@ -1,12 +1,12 @@
-//! Whether a file brings every table that it uses.
+//! Checks whether a file defines every table that it uses.
 //!
 //! libjpeg keeps quantisation and Huffman tables from one file to the next, so that a stream of images can state
-//! them once. Here every file stands alone: a damaged file that lacks a table must fail, not borrow the table of
-//! whichever file came before it.
+//! them once. Here every file is independent: a damaged file that lacks a table must fail, not use the table of the
+//! previous file.
 
 use crate::markers::{DHT, DQT, SOS, Segments};
 
-/// What the markers before the first scan say about the structure of a file.
+/// The structure of a file, from the markers before the first scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Structure {
     /// A sequential file whose first scan holds every component.
@@ -43,7 +43,7 @@ impl Defined {
         Some(())
     }
 
-    /// Whether every component of the frame and the scan finds its tables.
+    /// Whether the tables of every component of the frame and the scan are defined.
     fn cover(&self, components: &[[u8; 3]], selected: &[[u8; 2]]) -> bool {
         let has = |defined: u16, number: u8| number < 16 && defined >> number & 1 == 1;
         components.iter().all(|component| has(self.steps, component[2]))
@@ -51,7 +51,7 @@ impl Defined {
     }
 }
 
-/// Reads the structure of a file; of a file that makes no sense, the default.
+/// Reads the structure of a file; the default if the file is invalid.
 pub(crate) fn structure(bytes: &[u8]) -> Structure {
     read(bytes).unwrap_or_default()
 }
@@ -71,7 +71,7 @@ fn read(bytes: &[u8]) -> Option<Structure> {
                 let components = components.as_chunks::<3>().0;
                 let selected = selected.get(..usize::from(count) * 2)?.as_chunks::<2>().0;
                 let single_scan = components.len() == selected.len();
-                // Arithmetic coding has no Huffman tables to borrow, but it is not worth a case of its own.
+                // Arithmetic coding has no Huffman tables, but it is not worth a separate case.
                 let complete = single_scan && code != 0xC9 && defined.cover(components, selected);
                 return Some(Structure { single_scan, complete });
             }

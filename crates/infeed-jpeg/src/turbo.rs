@@ -1,4 +1,4 @@
-//! Decoding with libjpeg-turbo: the reference for every pixel and the way out for every unusual file.
+//! Decoding with libjpeg-turbo: the reference for all pixels and the fallback for unusual files.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -24,13 +24,13 @@ const WARNINGS: [&str; 7] = [
     "Application transferred too many scanlines",
     "Invalid SOS parameters for sequential",
 ];
-/// A progressive file with more scans than this is an attack, not a picture.
+/// A progressive file with more scans than this is taken for an attack.
 const MAX_SCANS: i32 = 500;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 unsafe extern "C" {
     /// libjpeg-turbo's own run-time answer to "is there a SIMD routine for the accurate IDCT on this CPU?".
-    /// It asks exactly what the decoder asks before it picks a routine.
+    /// This is the check that the decoder makes before it picks a routine.
     safe fn jsimd_can_idct_islow() -> std::ffi::c_int;
 }
 
@@ -84,12 +84,12 @@ impl Turbo {
 
     fn configure(&self) -> Result<(), Error> {
         self.set(tj::TJPARAM_TJPARAM_SCANLIMIT, MAX_SCANS)?;
-        // Nobody reads ICC profiles here; keeping them would copy them for every file.
+        // ICC profiles are not used; saving them would copy them for every file.
         self.set(tj::TJPARAM_TJPARAM_SAVEMARKERS, 0)
     }
 
-    /// Replaces the instance: one that failed inside a header goes on from that header with the next file, and
-    /// any instance lends the tables of earlier files to a file that lacks them.
+    /// Replaces the instance: one that failed inside a header would continue that header with the next file, and
+    /// any instance would use the tables of earlier files for a file that lacks them.
     fn renew(&mut self) -> Result<(), Error> {
         let fresh = new_handle()?;
         let stale = std::mem::replace(&mut self.handle, fresh);
@@ -113,9 +113,9 @@ impl Turbo {
         }
         match self.decode_once(bytes, header, request, out, stride)? {
             Outcome::Warned(message) if message.starts_with(WARNING_END_OF_FILE) => {
-                // Either pixels are missing or only the end marker is. With a marker added, a warning that
-                // is still there means pixels. Later scans can be missing without any warning at all, so
-                // files with more than one scan get no second chance.
+                // Either pixels are missing or only the end marker is. If there is still a warning with a marker
+                // added, pixels are missing. Later scans can be missing without a warning, so files with more than
+                // one scan are not tried again.
                 if !structure.single_scan {
                     return Err(Error::Truncated);
                 }

@@ -1,7 +1,8 @@
-//! Bilinear sampling equal to Pillow's, which computes in 64-bit floats and cuts off.
+//! Bilinear sampling equal to Pillow's, which computes in 64-bit floats and truncates.
 //!
-//! A block of pixels is first computed in 32-bit floats, which vectors hold more of. The error of that is far below
-//! [`NEAR`], so the result can only be wrong where it lies that close to a whole number; there the 64-bit floats decide.
+//! A block of pixels is first computed in 32-bit floats, because vectors hold more of them. The error is far below
+//! [`NEAR`], so the result can only be wrong if it is that close to a whole number; those are computed again in 64-bit
+//! floats.
 
 use crate::Picture;
 
@@ -10,13 +11,13 @@ const BLOCK: usize = 32;
 
 const NEAR: f32 = 1e-3;
 
-/// Adding it to a float below it leaves a whole number in the lowest bits.
+/// 2^23: adding it to a smaller float leaves the rounded integer in the lowest bits.
 const WHOLE: f32 = 8_388_608.0;
 
-/// Four values per pixel, used or not: pixels are read four bytes at a time.
+/// Four values per pixel, even if not all are used: pixels are read four bytes at a time.
 type Fours<T> = [[T; 4]; BLOCK];
 
-/// What is known of a block.
+/// The state of a block.
 pub(crate) struct Between {
     inside: [bool; BLOCK],
     corners: [Fours<u8>; 4],
@@ -38,7 +39,7 @@ impl Between {
         }
     }
 
-    /// Samples a row: column x shows what lies at `point(x)`, or `fill` where that is outside.
+    /// Samples a row: column x gets the value at `point(x)`, or `fill` if that is outside.
     #[inline(always)]
     pub(crate) fn row<const C: usize>(
         &mut self,
@@ -62,14 +63,14 @@ impl Between {
                     let (x, y) = point(block * BLOCK + i);
                     exactly(&[a, b, c, d], x - 0.5, y - 0.5)
                 } else {
-                    // Among pixels of one colour there is nothing to round.
+                    // Between pixels of one colour there is nothing to round.
                     std::array::from_fn(|c| self.values[i][c])
                 };
             }
         }
     }
 
-    /// Notes the pixels around a point.
+    /// Stores the pixels around a point.
     #[inline(always)]
     fn gather<const C: usize>(&mut self, picture: &Picture<'_>, i: usize, x: f64, y: f64) {
         let (width, height) = (picture.width, picture.height);
@@ -77,7 +78,7 @@ impl Between {
         if !self.inside[i] {
             return;
         }
-        // Points count from the corner of the first pixel, squares from its middle.
+        // Points are relative to the corner of the first pixel, interpolation squares to its centre.
         let (x, y) = (x - 0.5, y - 0.5);
         let (column, row) = (floor(x), floor(y));
         self.dx[i] = [(x - f64::from(column)) as f32; 4];
@@ -99,7 +100,7 @@ impl Between {
         }
     }
 
-    /// Beyond the border the last pixel counts.
+    /// Does the same at the border, where the last pixel is repeated.
     #[cold]
     fn at_border<const C: usize>(&mut self, picture: &Picture<'_>, i: usize, column: i32, row: i32) {
         let near = |at: i32, count: usize| (at.max(0) as usize).min(count - 1);
@@ -131,7 +132,7 @@ impl Between {
     }
 }
 
-/// Cutting off and stepping down is floor without a call, for numbers of at least -1.
+/// Floor without a function call, for numbers of at least -1: truncates and corrects downwards.
 #[inline(always)]
 fn floor(v: f64) -> i32 {
     v as i32 - i32::from(v < 0.0)
@@ -142,7 +143,7 @@ fn data_from(data: &[u8], start: usize, len: usize) -> Option<&[u8]> {
     data.get(start..)?.get(..len)
 }
 
-/// In 64-bit floats, in Pillow's order.
+/// One value in 64-bit floats, in Pillow's order of operations.
 #[cold]
 fn exactly<const C: usize>(corners: &[[u8; 4]; 4], x: f64, y: f64) -> [u8; C] {
     let (dx, dy) = (x - f64::from(floor(x)), y - f64::from(floor(y)));

@@ -1,13 +1,13 @@
-//! Pictures between and beyond two pictures: `low + factor * (high - low)`.
+//! Interpolation and extrapolation between two pictures: `low + factor * (high - low)`.
 
 use crate::gray::luma_sum;
 
-/// Adding it to a float below it leaves a whole number in the lowest bits.
+/// 2^23: adding it to a smaller float leaves the rounded integer in the lowest bits.
 const WHOLE: f32 = 8_388_608.0;
 
-/// One value as Pillow's `Image.blend` makes it: 32-bit floats, two roundings, cut off and clipped.
+/// One value as in Pillow's `Image.blend`: 32-bit floats, two roundings, truncated and clipped.
 ///
-/// A plain `as u8` means the same, but costs twice as much: the compiler does not see that the number is in range.
+/// A plain `as u8` gives the same, but costs twice as much: the compiler does not know that the number is in range.
 #[inline(always)]
 pub(crate) fn mix(low: f32, high: f32, factor: f32) -> u8 {
     let value = low + factor * (high - low);

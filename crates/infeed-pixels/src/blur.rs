@@ -2,7 +2,7 @@
 
 use crate::Picture;
 
-/// Values computed together: they stay in registers while the kernel passes over them.
+/// Values computed together: they stay in registers while the kernel is applied.
 const LANES: usize = 16;
 
 /// Half of a symmetric kernel: the middle weight, then those beside it.
@@ -26,14 +26,14 @@ impl Gaussian {
     }
 }
 
-/// The pixel that shows at `at` beside `len` pixels that are mirrored without the last one.
+/// The index of the pixel at `at` in a row of `len` pixels with reflected borders (the edge pixel is not repeated).
 fn mirrored(at: isize, len: usize) -> usize {
     let last = len as isize - 1;
     let at = at.abs();
     (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
 }
 
-/// Blurs along both axes. `out` is as long as the picture, and each kernel reaches less than the picture is long.
+/// Blurs along both axes. `out` is as long as the picture, and the reach of each kernel is less than the picture's size.
 pub fn blur(picture: &Picture<'_>, x: &Gaussian, y: &Gaussian, out: &mut [u8]) {
     let (width, height, c) = (picture.width, picture.height, picture.channels);
     let (reach_x, reach_y) = (x.reach(), y.reach());
@@ -45,7 +45,7 @@ pub fn blur(picture: &Picture<'_>, x: &Gaussian, y: &Gaussian, out: &mut [u8]) {
     let mut ring = vec![0f32; rows * padded];
     let mut done = 0;
     for (at, out) in out.chunks_exact_mut(stride).enumerate() {
-        // Row r lies in place r % rows; what a row needs is never further than `reach_y` from it.
+        // Row r is in slot r % rows; a row needs only rows within `reach_y` of it.
         while done < height.min(at + reach_y + 1) {
             widen(picture.row(done), width, c, reach_x, &mut source);
             let place = done % rows * padded;

@@ -1,8 +1,8 @@
-//! Luma as Pillow's `convert("L")` has it: ITU-R 601 in 16 fractional bits, rounded.
+//! Luma as in Pillow's `convert("L")`: ITU-R 601 with 16 fractional bits, rounded.
 
 use crate::blend::mix;
 
-/// Pixels handled at a time: few enough to stay in the nearest cache, enough to fill vectors.
+/// Pixels handled at a time: few enough to stay in the L1 cache, enough to fill vectors.
 const BLOCK: usize = 64;
 
 #[inline(always)]
@@ -26,14 +26,14 @@ pub(crate) fn luma_sum(pixels: &[u8], channels: usize) -> u64 {
         .sum()
 }
 
-/// Luma of every RGB pixel into a picture of one channel.
+/// Writes the luma of every RGB pixel to a picture of one channel.
 pub fn grayscale(pixels: &[u8], out: &mut [u8]) {
     for ([r, g, b], out) in pixels.as_chunks::<3>().0.iter().zip(out) {
         *out = luma(*r, *g, *b);
     }
 }
 
-/// RGB pixels become gray ones that still have three channels.
+/// Turns RGB pixels gray; they keep three channels.
 pub fn gray_in_place(pixels: &mut [u8]) {
     for pixel in pixels.as_chunks_mut::<3>().0 {
         *pixel = [luma(pixel[0], pixel[1], pixel[2]); 3];

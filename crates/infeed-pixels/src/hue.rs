@@ -1,8 +1,8 @@
-//! Turning colours on the colour circle, through Pillow's 8-bit HSV.
+//! Hue rotation, through Pillow's 8-bit HSV.
 
-/// Turns the hue of RGB pixels by `factor` circles, -0.5 to 0.5: torchvision's `adjust_hue` on PIL images.
+/// Rotates the hue of RGB pixels by `factor` turns, -0.5 to 0.5: torchvision's `adjust_hue` on PIL images.
 pub fn hue(pixels: &mut [u8], factor: f64) {
-    // torchvision adds to the 8-bit hue and lets it wrap; even a turn by nothing goes through HSV and back.
+    // torchvision adds to the 8-bit hue and lets it wrap; even a rotation by zero goes through HSV and back.
     let by = (factor * 255.0) as i32 as u8;
     let back = Back::new();
     for pixel in pixels.as_chunks_mut::<3>().0 {
@@ -16,7 +16,7 @@ pub fn hue(pixels: &mut [u8], factor: f64) {
 }
 
 /// Hue and saturation of a colour that is not gray, rounded where Pillow's C code rounds: it keeps floats and computes in
-/// doubles. Without branches, which noise in a picture would make costly.
+/// doubles. Without branches, which noise in a picture would make unpredictable.
 #[inline(always)]
 fn hue_saturation(r: u8, g: u8, b: u8, high: u8, low: u8) -> (u8, u8) {
     let range = f32::from(high - low);
@@ -34,12 +34,12 @@ fn hue_saturation(r: u8, g: u8, b: u8, high: u8, low: u8) -> (u8, u8) {
     ((f64::from(hue) * 255.0) as i32 as u8, (f64::from(saturation) * 255.0) as i32 as u8)
 }
 
-/// Which of value, mean and lowest level each channel has, by sector of the circle.
+/// Which of value, middle and lowest level each channel has, by sector of the circle.
 const PLACES: [[u8; 3]; 6] = [[0, 1, 2], [1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1]];
 
-/// The way back from HSV: what depends on one of the three alone is looked up.
+/// Conversion back from HSV: tables for what depends on only one of the three.
 struct Back {
-    /// Sector of the circle and place in it, by hue.
+    /// Sector of the circle and position in it, by hue.
     place: [(u8, f32); 256],
     /// Saturation in 0..=1.
     share: [f32; 256],

@@ -1,16 +1,16 @@
-//! What augmentations do to pixels: colours, tables, blurs and warps on interleaved 8-bit pictures.
+//! The pixel operations of augmentations: colours, lookup tables, blurs and warps on interleaved 8-bit pictures.
 //!
 //! The pixels are those of `torchvision.transforms.v2` on PIL images. Everything but the Gaussian blur is equal to Pillow
 //! byte for byte, because the same arithmetic is done in the same order: 32-bit floats in blends, 16.16 fixed point in
 //! affine warps with nearest sampling, 64-bit floats in bilinear ones. The blur is separable here and one
 //! two-dimensional convolution there, so single values differ by one level.
 //!
-//! Nothing here is random, allocates per pixel or knows of images that are not decoded yet. Operations on colours need
+//! Nothing here is random, allocates per pixel or handles images that are not decoded yet. Operations on colours need
 //! one or three channels; blurs and warps take up to four. Functions that cannot work in place write every byte of a
 //! second buffer, so that callers can keep two and swap them.
 //!
-//! Loops are written for the compiler to vectorise with the instructions every x86-64 has: there is no `unsafe` code, so
-//! none for newer ones. `benches/augment.py` measures each operation against torchvision's.
+//! Loops are written for the compiler to vectorise with baseline x86-64 instructions: newer ones would need `unsafe`
+//! code, and there is none. `benches/augment.py` measures each operation against torchvision's.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,15 @@
-//! The numbers of warps, computed as Pillow and torchvision compute them. All lead from the result back to the source.
+//! The coefficients of warps, computed as in Pillow and torchvision. All map from the result back to the source.
 
-/// x = m0 X + m1 Y + m2 and y = m3 X + m4 Y + m5 for a pixel whose middle is at (X, Y).
+/// x = m0 X + m1 Y + m2 and y = m3 X + m4 Y + m5 for a pixel whose centre is at (X, Y).
 pub type Affine = [f64; 6];
 
 /// x = (p0 X + p1 Y + p2) / (p6 X + p7 Y + 1), y = (p3 X + p4 Y + p5) / the same.
 pub type Perspective = [f64; 8];
 
-/// A rotation with the size of what it makes.
+/// A rotation with the size of its result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rotation {
-    /// Leads back to the source.
+    /// Maps back to the source.
     pub matrix: Affine,
     /// Width of the result.
     pub width: usize,
@@ -17,8 +17,8 @@ pub struct Rotation {
     pub height: usize,
 }
 
-/// Rotates by `angle` degrees against the clock, as Pillow's `Image.rotate`. `expand` makes the result large enough for all
-/// of the picture.
+/// Rotation by `angle` degrees counterclockwise, as in Pillow's `Image.rotate`. `expand` makes the result large enough
+/// for the whole picture.
 pub fn rotation(
     width: usize,
     height: usize,
@@ -53,12 +53,12 @@ fn at(m: &Affine, x: f64, y: f64) -> (f64, f64) {
     (m[0] * x + m[1] * y + m[2], m[3] * x + m[4] * y + m[5])
 }
 
-/// To fifteen places after the point, as Python's `round(x, 15)`.
+/// Rounds to fifteen decimal places, like Python's `round(x, 15)`.
 fn rounded(x: f64) -> f64 {
     format!("{x:.15}").parse().unwrap_or(x)
 }
 
-/// Rotation by `angle` degrees with the clock, translation, scale and shear (degrees) about `center`: torchvision's
+/// Rotation by `angle` degrees clockwise, translation, scale and shear (degrees) about `center`: torchvision's
 /// `affine`.
 pub fn affine(
     center: (f64, f64),
@@ -80,8 +80,8 @@ pub fn affine(
     m
 }
 
-/// The perspective that shows the corners `from` of a picture at `to`, rounded to 32-bit floats as torchvision's. `None`
-/// where there is none, for example with three corners on a line.
+/// The perspective that moves the corners `from` of a picture to `to`, rounded to 32-bit floats as in torchvision. `None`
+/// if there is none, for example with three corners on a line.
 pub fn perspective(from: [(f64, f64); 4], to: [(f64, f64); 4]) -> Option<Perspective> {
     // Two equations per corner, the right side as a ninth column.
     let mut rows = [[0.0; 9]; 8];

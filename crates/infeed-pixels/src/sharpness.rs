@@ -1,12 +1,12 @@
-//! Sharper or smoother: a blend with a smoothed picture.
+//! Sharpening and smoothing: a blend with a smoothed picture.
 
 use crate::Picture;
 use crate::blend::mix;
 
 /// Pillow's `ImageEnhance.Sharpness`: 0 is smoothed, 1 the picture itself, 2 sharpened. `out` is as long as the picture.
 ///
-/// The smoothed picture is that of `ImageFilter.SMOOTH`: each pixel five times, its eight neighbours once, divided by
-/// 13; pixels at the border stay as they are.
+/// The smoothed picture is that of `ImageFilter.SMOOTH`: weight 5 for each pixel and 1 for its eight neighbours, divided
+/// by 13; pixels at the border are unchanged.
 pub fn sharpness(picture: &Picture<'_>, factor: f64, out: &mut [u8]) {
     let (width, height, c) = (picture.width, picture.height, picture.channels);
     let factor = factor as f32;
@@ -26,7 +26,7 @@ pub fn sharpness(picture: &Picture<'_>, factor: f64, out: &mut [u8]) {
         let out = &mut out[y * stride + c..y * stride + c + inner];
         for ((out, value), ((left, here), right)) in out.iter_mut().zip(&row[c..c + inner]).zip(sums) {
             let sum = left + here + right + 4 * u16::from(*value);
-            // Rounded division by 13, as a product: right for every sum up to 255 * 13.
+            // Rounded division by 13, as a multiplication: exact for every sum up to 255 * 13.
             let smooth = ((u32::from(sum + 6) * 5042) >> 16) as u16;
             *out = mix(f32::from(smooth), f32::from(*value), factor);
         }

@@ -1,4 +1,4 @@
-//! Operations that look every value up in a table, and those that make the table from the picture.
+//! Lookup-table operations, including those that compute the table from the picture.
 
 type Table = [u8; 256];
 
@@ -10,7 +10,7 @@ fn table(of: impl Fn(u8) -> u8) -> Table {
     out
 }
 
-/// The colour opposite to each.
+/// Inverts every value.
 pub fn invert(pixels: &mut [u8]) {
     for value in pixels {
         *value = 255 - *value;
@@ -27,7 +27,7 @@ pub fn posterize(pixels: &mut [u8], bits: u32) {
 
 /// Inverts the values from `threshold` on.
 pub fn solarize(pixels: &mut [u8], threshold: f64) {
-    // The first value that is not below the threshold, as a number that compares like the float does.
+    // The first value that is not below the threshold, so that integers can be compared.
     let first = (0..=255u8).find(|v| f64::from(*v) >= threshold);
     let Some(first) = first else { return };
     for value in pixels {
@@ -35,9 +35,9 @@ pub fn solarize(pixels: &mut [u8], threshold: f64) {
     }
 }
 
-/// How often each value comes, per channel.
+/// Histograms of the values, per channel.
 fn histograms(pixels: &[u8], channels: usize) -> [[u32; 256]; 4] {
-    // Two sets in turn: neighbours are alike, and adding to one counter twice in a row has to wait for the first.
+    // Two sets, used alternately: neighbours are often equal, and consecutive increments of one counter would wait.
     let mut sets = [[[0u32; 256]; 4]; 2];
     if channels == 3 {
         let (pairs, rest) = pixels.as_chunks::<6>();
@@ -67,7 +67,7 @@ fn histograms(pixels: &[u8], channels: usize) -> [[u32; 256]; 4] {
     sum
 }
 
-/// Looks channel c up in table c.
+/// Applies table c to channel c.
 fn apply(pixels: &mut [u8], channels: usize, tables: &[Table; 4]) {
     match channels {
         1 => pixels.iter_mut().for_each(|v| *v = tables[0][usize::from(*v)]),
@@ -86,7 +86,7 @@ fn apply(pixels: &mut [u8], channels: usize, tables: &[Table; 4]) {
     }
 }
 
-/// Makes a table for each channel of its histogram and applies them. `None` leaves the channel alone.
+/// Makes a table for each channel from its histogram and applies it. `None` leaves the channel unchanged.
 fn by_histogram(pixels: &mut [u8], channels: usize, make: impl Fn(&[u32; 256]) -> Option<Table>) {
     let counts = histograms(pixels, channels);
     let tables: [Option<Table>; 4] =
@@ -110,7 +110,7 @@ pub fn autocontrast(pixels: &mut [u8], channels: usize) {
     });
 }
 
-/// Makes every level of every channel as frequent as any other: Pillow's `ImageOps.equalize`.
+/// Equalises the histogram of every channel: Pillow's `ImageOps.equalize`.
 pub fn equalize(pixels: &mut [u8], channels: usize) {
     by_histogram(pixels, channels, |counts| {
         let total: u64 = counts.iter().map(|n| u64::from(*n)).sum();

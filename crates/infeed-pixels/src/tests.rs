@@ -1,4 +1,4 @@
-//! What must hold whatever the numbers. Equality with Pillow is tested with the transforms, against golden files.
+//! Properties that hold for any input. Equality with Pillow is tested with the transforms, against golden files.
 
 use super::*;
 

@@ -1,19 +1,19 @@
-//! Rotations by right angles, which move pixels without looking between them.
+//! Rotations by right angles, which move pixels without interpolation.
 
 use crate::Picture;
 
-/// A rotation against the clock.
+/// A counterclockwise rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// By 90 degrees: width and height change places.
+    /// By 90 degrees: width and height are swapped.
     Quarter,
     /// By 180 degrees.
     Half,
-    /// By 270 degrees: width and height change places.
+    /// By 270 degrees: width and height are swapped.
     ThreeQuarters,
 }
 
-/// Writes the turned picture to `out`, which is as long as the picture.
+/// Writes the rotated picture to `out`, which is as long as the picture.
 pub fn turn(picture: &Picture<'_>, by: Turn, out: &mut [u8]) {
     match picture.channels {
         1 => turned::<1>(picture, by, out),

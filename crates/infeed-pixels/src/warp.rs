@@ -1,19 +1,19 @@
-//! Pixels from elsewhere in the picture: affine and perspective warps with Pillow's arithmetic.
+//! Affine and perspective warps with Pillow's arithmetic.
 
 use crate::between::Between;
 use crate::{Affine, Perspective, Picture};
 use std::ops::Range;
 
-/// How a pixel is found between pixels.
+/// The interpolation between pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
-    /// The pixel in whose square the point lies.
+    /// The pixel that contains the point.
     Nearest,
-    /// Between the four pixels around the point.
+    /// Interpolated between the four pixels around the point.
     Bilinear,
 }
 
-/// A picture to write to: `width` pixels a row, as many rows as fit, with as many channels as the source has.
+/// A picture to write to: `width` pixels per row, as many rows as fit, with the channels of the source.
 struct Target<'a> {
     out: &'a mut [u8],
     width: usize,
@@ -82,7 +82,7 @@ fn filled<const C: usize>(fill: [u8; 4]) -> [u8; C] {
     std::array::from_fn(|c| fill[c])
 }
 
-/// Nearest in 16.16 fixed point: what Pillow does for pictures of usual size.
+/// Nearest in 16.16 fixed point, as Pillow does for pictures of usual size.
 fn fixed<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>) {
     let fix = |v: f64| (v * 65_536.0 + 0.5).floor() as i64;
     let (dx, dy) = (fix(m[0]), fix(m[3]));
@@ -129,7 +129,7 @@ fn ceil_div(a: i64, b: i64) -> i64 {
     a.div_euclid(b) + i64::from(a.rem_euclid(b) != 0)
 }
 
-/// Nearest without rotation or shear: columns are the same in every row. Places are sums of 64-bit floats, as in Pillow.
+/// Nearest without rotation or shear: all rows have the same columns. Positions are sums of 64-bit floats, as in Pillow.
 fn scaled<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>) {
     let place = |v: f64, limit: usize| (v >= 0.0 && v < limit as f64).then_some(v as usize);
     let width = target.width;
@@ -154,7 +154,7 @@ fn scaled<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>)
                 row[..start].fill(fill);
                 row[end..].fill(fill);
                 match columns.first() {
-                    // A translation: one piece of the row.
+                    // A translation: one contiguous part of the row.
                     Some(first) if m[0] == 1.0 => {
                         row[start..end].copy_from_slice(&source[*first..first + columns.len()]);
                     }
@@ -166,7 +166,7 @@ fn scaled<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>)
     }
 }
 
-/// Nearest for places that do not fit 16.16: sums of 64-bit floats, as in Pillow.
+/// Nearest for positions that do not fit 16.16: sums of 64-bit floats, as in Pillow.
 fn stepped<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>) {
     let pixels = picture.data.as_chunks::<C>().0;
     let fill = filled::<C>(target.fill);
@@ -186,7 +186,7 @@ fn stepped<const C: usize>(picture: &Picture<'_>, m: &Affine, target: Target<'_>
     }
 }
 
-/// Each pixel from the point that `point` leads to.
+/// Takes each pixel from the point that `point` gives.
 #[inline(always)]
 fn points<const C: usize>(
     picture: &Picture<'_>,

@@ -1,8 +1,8 @@
-//! Our decoder beside the `png` crate's, in one run: best of several rounds, microseconds per image.
+//! Compares our decoder with the `png` crate's in one run: best of several rounds, microseconds per image.
 //!
 //! `cargo run --release -p infeed-png --example compare_png [FOLDER]`
 //!
-//! Without a folder of `.png` files, photo-like images of 32x32 and 512x512 are made up.
+//! Without a folder of `.png` files, photo-like images of 32x32 and 512x512 are generated.
 #![allow(clippy::print_stdout)]
 
 use infeed_png::{Decoder, Output, read_header, stored_format};

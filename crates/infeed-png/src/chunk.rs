@@ -1,4 +1,4 @@
-//! Walking the chunks: length, type, data, CRC.
+//! Reads chunks: length, type, data, CRC.
 
 use crate::{Error, inflate};
 
@@ -28,7 +28,7 @@ impl<'a> Chunk<'a> {
         Ok((Self { kind, data: &covered[4..], covered, crc }, at + 12 + len))
     }
 
-    /// Compares the CRC. Costs one pass over the data, so reading a header skips what it does not use.
+    /// Checks the CRC. Costs one pass over the data, so reading a header skips chunks that it does not use.
     pub(crate) fn verify(&self) -> Result<(), Error> {
         if inflate::crc32(self.covered) == self.crc {
             return Ok(());

@@ -1,6 +1,6 @@
-//! From unfiltered rows, as the file packs them, to the pixels asked for.
+//! From unfiltered rows, as the file packs them, to the requested pixels.
 //!
-//! Two steps, each skipped where it has nothing to do: *widen* brings samples of 1, 2, 4 and 16 bits to
+//! Two steps, each skipped if it has nothing to do: *widen* converts samples of 1, 2, 4 and 16 bits to
 //! 8 bits, then *recolor* changes the channels.
 
 mod recolor;
@@ -10,7 +10,7 @@ use crate::header::{Color, Header, Output, Preamble};
 use crate::stored_format;
 use recolor::Lookup;
 
-/// How rows of one image become output rows; settled once per image.
+/// How rows of one image become output rows; decided once per image.
 pub(crate) struct Plan {
     depth: u8,
     color: Color,

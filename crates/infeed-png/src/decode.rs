@@ -1,4 +1,4 @@
-//! The decoder: what is kept between images, and the order of the work.
+//! The decoder: its buffers, and the sequence of steps.
 
 use crate::Error;
 use crate::chunk::{Chunk, kind_at};
@@ -13,12 +13,12 @@ use crate::rows::RowBuffers;
 const SLACK: usize = 512;
 
 /// No deflate stream expands further than this (258 bytes from two bits), so a tiny file that claims to be
-/// huge is refused before memory is set aside for it.
+/// huge is refused before memory is allocated for it.
 const MAX_EXPANSION: usize = 1032;
 
 /// Decodes images one after another, reusing its memory. Keep one per thread.
 ///
-/// It holds on to the largest inflated image it has seen; drop it to give that back.
+/// It keeps memory for the largest inflated image it has seen; drop it to free that.
 pub struct Decoder {
     inflater: Inflater,
     /// The contents of several `IDAT` chunks, joined.
@@ -56,7 +56,7 @@ impl Decoder {
 
     /// Decodes `bytes`, whose `header` was read before, into `out`: row `y` begins at `y * stride`.
     ///
-    /// Bytes of `out` between rows are left alone. After an error, `out` holds unspecified pixels.
+    /// Bytes of `out` between rows are not touched. After an error, `out` holds unspecified pixels.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Decoder {
             }
             stream = &self.joined;
         }
-        // Whether the file says that there is no more pixel data, or merely stops.
+        // Whether another chunk ends the pixel data, or the file is truncated.
         let short = if kind_at(bytes, at).is_some() {
             Error::corrupt("pixel data ends early or does not inflate")
         } else {

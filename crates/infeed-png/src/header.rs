@@ -1,4 +1,4 @@
-//! What is known before any pixel is decoded.
+//! The header: what is known before any pixel is decoded.
 
 use crate::chunk::{Chunk, Name, SIGNATURE};
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub enum Color {
     },
 }
 
-/// The facts about an image, read by [`read_header`].
+/// The properties of an image, read by [`read_header`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Header {
@@ -39,7 +39,7 @@ pub struct Header {
     pub color_key: bool,
 }
 
-/// The pixels wanted. All are `u8`, except 16-bit images asked for as stored.
+/// The requested pixel format. All are `u8`, except 16-bit images requested as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Three bytes per pixel; alpha is dropped, not blended.
@@ -65,7 +65,7 @@ pub fn stored_format(header: &Header) -> (usize, usize) {
     (channels, if header.bit_depth == 16 { 2 } else { 1 })
 }
 
-/// Reads the facts from the front of a file: at most up to where the pixel data begins.
+/// Reads the header of a file: at most up to where the pixel data begins.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     Ok(Preamble::read(bytes, Check::OnlyUsed)?.header)
 }
 
-/// Which CRCs to compare.
+/// Which CRCs to check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Only chunks whose content matters for the header: a large colour profile costs nothing.
@@ -107,7 +107,7 @@ impl<'a> Preamble<'a> {
         };
         let mut found = Self { header, palette: &[], transparency: &[], pixels_at: 0 };
         loop {
-            // The first IDAT may be larger than what the caller has of the file, so look before reading.
+            // The caller may have only the front of the file, without all of the first IDAT, so check the type first.
             if crate::chunk::kind_at(bytes, at).ok_or(Error::Truncated)? == *b"IDAT" {
                 found.pixels_at = at;
                 return found.checked();
@@ -131,7 +131,7 @@ impl<'a> Preamble<'a> {
         }
     }
 
-    /// Settles what `PLTE` and `tRNS` mean for this kind of pixel.
+    /// Checks `PLTE` and `tRNS` for this kind of pixel.
     fn checked(mut self) -> Result<Self, Error> {
         let trns = self.transparency.len();
         match &mut self.header.color {
@@ -147,7 +147,7 @@ impl<'a> Preamble<'a> {
             }
             Color::Gray if trns >= 2 => self.header.color_key = true,
             Color::Rgb if trns >= 6 => self.header.color_key = true,
-            // Too short to be a key, or beside a real alpha channel: meaningless, and Pillow ignores it too.
+            // Too short to be a key, or in addition to an alpha channel: meaningless, and Pillow ignores it too.
             _ => self.transparency = &[],
         }
         Ok(self)

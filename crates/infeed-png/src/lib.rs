@@ -1,8 +1,8 @@
-//! The PNG kernel of infeed: many small images per second, and large ones at memory-like speed.
+//! The PNG decoder of infeed: fast for many small images and for large ones.
 //!
 //! ```text
 //! bytes -> chunk (walk, CRC) -> header -> inflate (libdeflate, one shot)
-//!       -> filter (row by row) -> convert (to the asked pixels) -> caller's buffer
+//!       -> filter (row by row) -> convert (to the requested pixels) -> caller's buffer
 //! ```
 //!
 //! The caller owns the output, so a batch can be decoded in place:
@@ -33,9 +33,9 @@
 //! # What is refused
 //!
 //! A wrong CRC in any chunk up to the end of the pixel data, a wrong Adler-32, too few or too many pixels,
-//! and unknown critical chunks. Chunks after the pixel data are not looked at, so a file that lost its tail
-//! but none of its pixels still decodes. Of an animation, the default image is decoded.
-// Only `filter::fast` asks for it, to enter the SSE2 code.
+//! and unknown critical chunks. Chunks after the pixel data are not read, so a file that lacks its end but has
+//! all pixels still decodes. Of an animation, the default image is decoded.
+// Only `filter::fast` allows it, to call the SSE2 code.
 #![deny(unsafe_code)]
 
 mod chunk;

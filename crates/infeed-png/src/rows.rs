@@ -1,4 +1,4 @@
-//! Taking the inflated stream apart into rows, and each row to its place.
+//! Splits the inflated stream into rows, and writes each row to its place.
 
 use crate::convert::{Plan, Scratch, bits_per_pixel};
 use crate::filter::{is_pair, unfilter, unfilter_pair};
@@ -16,7 +16,7 @@ pub(crate) struct RowBuffers {
 }
 
 impl RowBuffers {
-    /// For rows that are the output already: each is unfiltered straight into its place.
+    /// For rows that need no conversion: each is unfiltered directly into its place.
     pub(crate) fn in_place(
         &mut self,
         stream: &[u8],
@@ -44,7 +44,7 @@ impl RowBuffers {
         Ok(())
     }
 
-    /// Hands each unfiltered row to `put`. The buffers take turns, so the row is still in the nearest cache.
+    /// Passes each unfiltered row to `put`. The buffers alternate, so the row is still in the L1 cache.
     pub(crate) fn each(
         &mut self,
         stream: &[u8],
@@ -76,7 +76,7 @@ impl RowBuffers {
         Ok(())
     }
 
-    /// The passes of Adam7 follow one another in the stream, each filtered as an image of its own.
+    /// For interlaced images: the passes of Adam7 follow one another in the stream, each filtered as a separate image.
     pub(crate) fn interlaced(
         &mut self,
         stream: &[u8],
@@ -111,7 +111,7 @@ fn filtered(stream: &[u8], len: usize) -> impl Iterator<Item = (u8, &[u8])> {
     stream.chunks_exact(len + 1).filter_map(|row| row.split_first()).map(|(kind, row)| (*kind, row))
 }
 
-/// The first `len` bytes of a buffer that only grows; what they hold is left over from before.
+/// The first `len` bytes of a buffer that only grows; their content is left over from earlier use.
 fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {
         buffer.resize(len, 0);

@@ -1,4 +1,4 @@
-//! What Pillow made of the files under `golden/`, byte for byte.
+//! Compares with Pillow's results for the files under `golden/`, byte for byte.
 #![allow(clippy::unwrap_used)]
 
 mod common;

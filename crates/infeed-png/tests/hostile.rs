@@ -1,4 +1,4 @@
-//! Files that are cut, flipped or lying: an error that says so, never a panic.
+//! Truncated, damaged and inconsistent files: an error that says so, never a panic.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -44,7 +44,7 @@ fn flipped_bytes_never_panic_and_never_pass_for_pixels() {
     }
 }
 
-/// With checksums put right again, the damage reaches the parsers behind them.
+/// With checksums recomputed, the damage reaches the parsers behind them.
 #[test]
 fn flipped_bytes_with_right_checksums_never_panic() {
     let mut random = Random(3);
@@ -83,7 +83,7 @@ fn mend(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Random streams behind right checksums: wrong filter types and sizes of every sort.
+/// Random streams with correct checksums: wrong filter types and sizes of all kinds.
 #[test]
 fn random_streams_never_panic() {
     let mut random = Random(4);
@@ -139,7 +139,7 @@ fn errors_name_what_is_wrong() {
     assert!(message(&empty).contains("IEND without IDAT"));
 }
 
-/// A few bytes that claim to be gigabytes are refused before any memory is set aside.
+/// A few bytes that claim to be gigabytes are refused before any memory is allocated.
 #[test]
 fn a_lying_size_costs_nothing() {
     let mut image = Image::new(1 << 30, 1 << 30, (6, 16));

@@ -28,7 +28,7 @@ fn compare(bytes: &[u8], what: &str) {
     }
     assert!(common::decode(bytes, Output::AsStored).unwrap() == want, "{what}, as stored");
 
-    // The other outputs, from the oracle's stored pixels by the plainest means.
+    // The other outputs, computed from the oracle's stored pixels in the simplest way.
     let samples: Vec<u8> = if depth == png::BitDepth::Sixteen {
         want.chunks_exact(2).map(|s| (u16::from_ne_bytes([s[0], s[1]]) >> 8) as u8).collect()
     } else {

@@ -1,4 +1,4 @@
-//! Memory of a batch, lent to Python: the buffer protocol for NumPy, DLPack for everybody else.
+//! Memory of a batch, lent to Python: the buffer protocol for NumPy, DLPack for other libraries.
 
 use crate::dlpack;
 use infeed::{Dtype, batch::Lease};
@@ -9,10 +9,10 @@ use std::{
     sync::Arc,
 };
 
-/// Who keeps the memory alive.
+/// The owner that keeps the memory alive.
 #[derive(Debug, Clone)]
 pub(crate) enum Owner {
-    /// A slot of the ring: writable, the reader owns it while it holds it.
+    /// A leased batch: writable, because the consumer owns it as long as it holds it.
     Lease(Arc<Lease>),
     /// Shared bytes: read-only, other samples may share them.
     Bytes(Bytes),
@@ -56,8 +56,8 @@ impl Array {
         self.shape.iter().product::<isize>() * self.dtype.size() as isize
     }
 
-    /// The type code of the buffer protocol. bfloat16 has none: it goes out as its 16 bits, and the Python side gives
-    /// the bits their meaning back.
+    /// The type code of the buffer protocol. bfloat16 has none: it is exported as 16-bit integers, and the Python side
+    /// reinterprets them.
     fn code(&self) -> &'static CStr {
         match self.dtype {
             Dtype::Bool => c"?",
@@ -116,7 +116,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = stream;
         if dl_device.is_some_and(|d| d != (1, 0)) || copy == Some(true) {
-            return Err(PyBufferError::new_err("this array lies in host memory and is lent without a copy"));
+            return Err(PyBufferError::new_err("this array is in host memory and is lent without a copy"));
         }
         dlpack::export(slf, max_version.is_some_and(|v| v.0 >= 1))
     }

@@ -12,7 +12,7 @@ use pyo3::{
 };
 use std::sync::Arc;
 
-/// A batch. Its arrays are made when they are asked for and share its memory.
+/// A batch. Its arrays are created on access and share its memory.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -44,8 +44,8 @@ impl Batch {
         }
     }
 
-    /// A list of texts or bytes as Arrow lays them out: the bits of those that are there (`None` when all are), the ends as
-    /// `i32` with a zero before them, and everything they say in a row.
+    /// A column of text or bytes in Arrow's layout: the validity bits (`None` when all values are present), the offsets
+    /// as `i32`, and the concatenated values.
     fn gathered(&self, py: Python<'_>, name: &str) -> PyResult<Arrays> {
         let Some(Column::List(values)) = self.inner.column(name) else {
             return Err(PyKeyError::new_err(name.to_owned()));
@@ -64,7 +64,7 @@ impl Batch {
         self.inner.rows.clone()
     }
 
-    /// How many samples, at the end, are there a second time.
+    /// How many samples at the end are padding: repeated rows.
     #[getter]
     fn pads(&self) -> usize {
         self.inner.pads

@@ -1,4 +1,4 @@
-//! Transforms for images that Python has in its hands.
+//! Transforms for images in Python's memory.
 
 use crate::{
     array::{Array, Owner},
@@ -13,7 +13,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
 }
 
-/// Transforms, one after the other.
+/// A chain of transforms.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Chain {
@@ -30,7 +30,7 @@ impl Chain {
         Ok(Chain { inner: transform::Chain::new(&steps).map_err(raise)? })
     }
 
-    /// Applies them to the pixels of an image (u8, rows without gaps) of `(height, width, channels)`.
+    /// Applies them to the pixels of an image (u8, contiguous) of `(height, width, channels)`.
     fn apply(
         &self,
         py: Python<'_>,
@@ -52,7 +52,7 @@ impl Chain {
     }
 }
 
-/// The first random number at an address: what seeds the generators of a user's function.
+/// The first random number at an address: the seed for the generators of a user's function.
 #[pyfunction]
 pub(crate) fn random_at(seed: u64, epoch: u64, row: u64, stage: u64) -> u64 {
     Rng::at(seed, epoch, row, stage).next_u64()

@@ -1,4 +1,4 @@
-//! What tables have, asked before a pipeline is made of them.
+//! Information about tables, before a pipeline is made of them.
 
 use crate::errors::raise;
 use infeed::{Error, Result, store::Stores, table};

@@ -1,7 +1,7 @@
 //! DLPack, the exchange format of array libraries (version 1, and 0 for older readers).
 //!
-//! The layouts below are those of `dlpack.h`. A capsule owns a managed tensor; whoever takes it calls its deleter, which
-//! drops the reference to the Python array and with it, at last, the lease.
+//! The layouts below are those of `dlpack.h`. A capsule owns a managed tensor; the consumer calls its deleter, which
+//! drops the reference to the Python array and so, finally, the lease.
 
 use crate::array::Array;
 use infeed::Dtype;
@@ -32,7 +32,7 @@ struct Tensor {
     byte_offset: u64,
 }
 
-/// `DLManagedTensor`, what readers before version 1 take.
+/// `DLManagedTensor`, for readers before version 1.
 #[repr(C)]
 struct Old {
     tensor: Tensor,
@@ -72,7 +72,7 @@ fn element_type(dtype: Dtype) -> ElementType {
     ElementType { code, bits: dtype.size() as u8 * 8, lanes: 1 }
 }
 
-/// A capsule with the array.
+/// Exports the array in a capsule.
 pub(crate) fn export<'py>(array: &Bound<'py, Array>, versioned: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     let inner = array.get();
@@ -136,7 +136,7 @@ unsafe extern "C" fn delete_versioned(managed: *mut Versioned) {
     unsafe { drop_owner(managed.owner) };
 }
 
-/// Runs when a capsule dies. A reader that took the tensor renamed the capsule; then there is nothing to do.
+/// Runs when a capsule is destroyed. A reader that took the tensor renamed the capsule; then there is nothing to do.
 unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
     let named = |name: &CStr| -> *mut c_void {
         let name: *const c_char = name.as_ptr();

@@ -1,4 +1,4 @@
-//! Python raises Python's errors.
+//! Conversion of errors to Python exceptions.
 
 use infeed::Error;
 use pyo3::{
@@ -13,7 +13,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     match error {
         Error::NotFound { .. } => PyFileNotFoundError::new_err(text),
         Error::Argument { .. } => PyValueError::new_err(text),
-        // With its number Python makes the right subclass of it, PermissionError for one.
+        // With the errno, Python picks the right subclass of OSError, for example PermissionError.
         Error::Io { source, .. } => match source.raw_os_error() {
             Some(number) => PyOSError::new_err((number, text)),
             None => PyOSError::new_err(text),

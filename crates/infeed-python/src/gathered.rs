@@ -1,4 +1,4 @@
-//! Texts and bytes as Arrow lays them out.
+//! Text and bytes in Arrow's layout.
 
 use crate::array::{Array, Owner};
 use infeed::{Dtype, Value};
@@ -7,16 +7,16 @@ use pyo3::{
     prelude::*,
 };
 
-/// What Python gets: bits, ends, everything.
+/// What Python gets: validity bits, offsets, values.
 pub(crate) type Arrays = (Option<Py<Array>>, Py<Array>, Py<Array>);
 
-/// A column whose values have any length.
+/// A column of values of varying length.
 pub(crate) struct Gathered {
-    /// A bit for each value that is there; nothing when all are.
+    /// The validity bits: one per value; `None` when all values are present.
     bits: Option<Vec<u8>>,
-    /// Where values end, as `i32`, with a zero before them.
+    /// The offsets as `i32`: a zero, then the end of each value.
     ends: Vec<u8>,
-    /// All values in a row.
+    /// All values, concatenated.
     said: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Gathered {
     }
 }
 
-/// The bytes of a text or of bytes.
+/// The bytes of a text or bytes value.
 fn bytes<'a>(name: &str, value: &'a Value) -> PyResult<Option<&'a [u8]>> {
     match value {
         Value::Text(text) | Value::Json(text) => Ok(Some(text.as_bytes())),

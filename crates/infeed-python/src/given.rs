@@ -1,8 +1,8 @@
-//! What a recipe cannot hold: iterators and arrays that the package hands over beside it.
+//! Python objects that a recipe cannot hold: iterators and arrays, which the package passes beside the recipe.
 //!
-//! A source of the format `python`, `arrays` or `rows` names one of them as its path. `python` is a function that makes an
-//! iterator (see `items`), `arrays` a number of rows and a list of fields `(name, kind, element type, shape, bytes,
-//! offsets)`, and `rows` only a number: the samples of those rows are made in Python.
+//! A source of the format `python`, `arrays` or `rows` names one of them as its path. `python` is a function that makes
+//! an iterator (see `items`), `arrays` is a number of rows and a list of fields `(name, kind, element type, shape, bytes,
+//! offsets)`, and `rows` only a number of rows: their samples are made in Python.
 
 use crate::{errors::raise, items};
 use infeed::{
@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// The formats that are looked up here.
 const FORMATS: [&str; 3] = ["python", "arrays", "rows"];
 
-/// Opens a source that was handed over; `None` when it is not one of those.
+/// Opens a source of a Python object; `None` if it is not one of those.
 pub(crate) fn open(source: &SourceRecipe, given: Option<&Py<PyDict>>) -> Result<Option<Opened>> {
     if !FORMATS.contains(&source.format.as_str()) {
         return Ok(None);
     }
     let name = source.paths.join(", ");
     let missing = || {
-        Error::argument(format!("`{name}` was handed over from Python, and a recipe alone does not have it"))
+        Error::argument(format!("`{name}` was passed in from Python, and a recipe alone does not have it"))
     };
     Python::attach(|py| {
         let object = match given {
@@ -41,7 +41,7 @@ pub(crate) fn open(source: &SourceRecipe, given: Option<&Py<PyDict>>) -> Result<
         Ok(Some(match source.format.as_str() {
             "python" => {
                 let make = object.unbind();
-                // The first items are made here, by Python code that other threads may have to run beside.
+                // The first items are made here, by Python code that may need other Python threads to run.
                 Opened::Stream(py.detach(|| items::stream(make, &name))?)
             }
             "rows" => {
@@ -84,11 +84,11 @@ fn cells(field: &Bound<'_, PyAny>) -> PyResult<(String, Cells)> {
     Ok((name, cells))
 }
 
-/// The memory of a Python object, without a copy; the object lives as long as anything refers to it.
+/// The memory of a Python object, without a copy; the object is kept alive as long as it is used.
 fn bytes(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let buffer = PyBuffer::<u8>::get(object)?;
     if !buffer.is_c_contiguous() {
-        return Err(PyValueError::new_err("the memory of a field must be without gaps"));
+        return Err(PyValueError::new_err("the memory of a field must be contiguous"));
     }
     if buffer.len_bytes() == 0 {
         return Ok(Bytes::new());
@@ -100,18 +100,18 @@ struct Memory(PyBuffer<u8>);
 
 impl AsRef<[u8]> for Memory {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the buffer is contiguous (checked above) and stays where it is until `self` is dropped. Whoever
-        // changes an array while a loader reads it gets a mixture of old and new values, as with any other reader.
+        // SAFETY: the buffer is contiguous (checked above) and does not move until `self` is dropped. If an array is
+        // changed while a loader reads it, the loader sees a mixture of old and new values, as any other reader would.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
     }
 }
 
-/// For callers without an error type of their own.
+/// Plans a recipe; errors become Python exceptions.
 pub(crate) fn plan(py: Python<'_>, recipe: &str, given: Option<&Py<PyDict>>) -> PyResult<infeed::Plan> {
     let mut open = |source: &SourceRecipe| match open(source, given)? {
         Some(opened) => Ok(opened),
         None => infeed::open_source(source),
     };
-    // Opening reads every shard's index: other Python threads may go on meanwhile.
+    // Opening reads every shard's index: other Python threads can run meanwhile.
     py.detach(|| infeed::Plan::with(infeed::Recipe::from_json(recipe)?, &mut open)).map_err(raise)
 }

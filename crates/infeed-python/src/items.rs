@@ -1,7 +1,7 @@
 //! Python iterators as streams.
 //!
-//! The package hands over a function that makes an iterator; each item is a list of `(name, kind, shape, content)` that it
-//! has taken apart already: `bytes` and `text` have no shape, arrays have the name of their element type as kind.
+//! The package passes a function that makes an iterator; each item is a list of fields `(name, kind, shape, content)`:
+//! `bytes` and `text` have no shape, arrays have the name of their element type as kind.
 
 use infeed::{
     Dtype, Error, Result, Value,
@@ -27,7 +27,7 @@ pub(crate) fn stream(make: Py<PyAny>, name: &str) -> Result<Arc<dyn Stream>> {
     Ok(Arc::new(Wrapped::new(name, make)?))
 }
 
-/// One iterator in motion.
+/// One running iterator.
 struct ItemRows {
     iterator: Option<Py<PyIterator>>,
 }
@@ -41,7 +41,7 @@ impl Iterator for ItemRows {
             let next = iterator.bind(py).clone().next()?;
             Some(next.and_then(|item| fields(&item)).map_err(|e| told(&e)))
         });
-        // An iterator that failed is at its end.
+        // An iterator that failed has ended.
         if !matches!(item, Some(Ok(_))) {
             self.iterator = None;
         }
@@ -75,7 +75,7 @@ fn fields(item: &Bound<'_, PyAny>) -> PyResult<Vec<(Arc<str>, Value)>> {
         .collect()
 }
 
-/// A Python exception in words, with its traceback.
+/// A Python exception as an error, with its traceback as text.
 fn told(error: &PyErr) -> Error {
     Python::attach(|py| {
         let trace = error.traceback(py).and_then(|t| t.format().ok()).unwrap_or_default();

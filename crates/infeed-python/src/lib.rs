@@ -1,7 +1,7 @@
 //! The private extension module `infeed._core`: thin, typed by `_core.pyi`, wrapped by the Python package.
 //!
-//! Nothing is decided here. Recipes come in as JSON, batches go out as objects that lend their memory (buffer protocol
-//! and DLPack), errors become Python's own.
+//! It contains no logic. Recipes come in as JSON, batches go out as objects that lend their memory (buffer protocol
+//! and DLPack), errors become Python exceptions.
 
 mod array;
 mod batch;

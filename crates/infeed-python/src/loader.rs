@@ -12,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a wait for a batch goes on before Python looks for Ctrl-C.
+/// How long to wait for a batch before checking for Ctrl-C.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// How long a fork waits for threads to put down what they are at. One that is stuck in a user's iterator may go on.
+/// How long a fork waits for threads to pause. A thread that is inside a user's iterator is not waited for any longer.
 const BEFORE_FORK: Duration = Duration::from_secs(1);
 
 /// Runs a plan epoch after epoch.
@@ -32,7 +32,7 @@ impl Loader {
 }
 
 impl Drop for Loader {
-    /// Python must not be held while threads are joined: they may be in the middle of a user's iterator.
+    /// The GIL must not be held while threads are joined: they may be in the middle of a user's iterator.
     fn drop(&mut self) {
         let inner = Arc::clone(&self.inner);
         Python::attach(|py| {
@@ -85,8 +85,8 @@ impl Loader {
 
     /// Starts the next epoch.
     fn start(&self, py: Python<'_>) -> PyResult<Run> {
-        // Threads of another place may have to be stopped first. The lock is taken inside `detach`: taken outside, two
-        // Python threads could wait for each other.
+        // Threads of a run at another position may have to be stopped first. The lock is taken inside `detach`: outside,
+        // two Python threads could deadlock.
         let (run, plan) = py
             .detach(|| {
                 let mut loader = self.lock();
@@ -116,18 +116,18 @@ impl Loader {
         self.lock().set_epoch(epoch);
     }
 
-    /// Steps of an epoch, where it has an end that is known.
+    /// Steps of an epoch, if its length is known.
     #[getter]
     fn steps(&self) -> Option<u64> {
         self.lock().steps()
     }
 
-    /// Where the consumer stands, as JSON.
+    /// The position of the consumer, as JSON.
     fn state(&self) -> String {
         self.lock().checkpoint().to_json()
     }
 
-    /// Goes on from there.
+    /// Resumes from a state.
     fn load_state(&self, py: Python<'_>, state: &str, strict: bool) -> PyResult<()> {
         let checkpoint = Checkpoint::from_json(state).map_err(raise)?;
         py.detach(|| self.lock().restore(&checkpoint, strict)).map_err(raise)
@@ -138,12 +138,12 @@ impl Loader {
         self.lock().ledger().to_json()
     }
 
-    /// Brings the threads to a stop where they hold no lock: Python is about to fork.
+    /// Pauses the threads at a point where they hold no lock, because Python is about to fork.
     fn pause(&self, py: Python<'_>) {
         py.detach(|| self.lock().pause(BEFORE_FORK));
     }
 
-    /// Lets them go on.
+    /// Resumes the threads.
     fn go_on(&self, py: Python<'_>) {
         py.detach(|| self.lock().go_on());
     }
@@ -153,18 +153,18 @@ impl Loader {
         py.detach(|| self.lock().rest());
     }
 
-    /// What the loader has done so far, as JSON.
+    /// The statistics of the loader, as JSON.
     fn stats_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.lock().stats()).map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }
 
-    /// What the loader has done so far, in words.
+    /// The statistics of the loader, as text.
     fn stats_text(&self) -> String {
         self.lock().stats().to_string()
     }
 }
 
-/// One epoch in motion.
+/// One running epoch.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -173,7 +173,7 @@ pub(crate) struct Run {
 }
 
 impl Drop for Run {
-    /// As for the loader: threads are joined without holding Python.
+    /// As for the loader: threads are joined without holding the GIL.
     fn drop(&mut self) {
         let inner = self.inner.hold().take();
         if inner.is_some() {
@@ -183,17 +183,17 @@ impl Drop for Run {
 }
 
 impl Run {
-    /// Works on the run, if it is not closed. The lock is taken inside `detach`: taken outside, two Python threads could
-    /// wait for each other.
+    /// Calls `work` with the run, or `None` if it is closed. The lock is taken inside `detach`: outside, two Python
+    /// threads could deadlock.
     fn with<T: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(Option<&mut infeed::Run>) -> T) -> T {
         py.detach(|| work(self.inner.hold().as_mut()))
     }
 
-    /// Asks again and again until there is a batch or the end, and looks for Ctrl-C in between.
+    /// Waits until there is a batch or the end, and checks for Ctrl-C in between.
     fn wait(&self, py: Python<'_>, receive: bool) -> PyResult<Option<Batch>> {
         let start = Instant::now();
         loop {
-            // Python is let go of once per round: getting it back may take a while when other threads use it.
+            // The GIL is released once per round: getting it back may take a while when other threads use it.
             match py.detach(|| self.ask(start, receive)).map_err(raise)? {
                 Next::Batch(inner) => return Ok(Some(Batch { inner, plan: Arc::clone(&self.plan) })),
                 Next::End => return Ok(None),
@@ -202,7 +202,7 @@ impl Run {
         }
     }
 
-    /// Waits for a while. Not with the lock held: others may count what they received, or close the run.
+    /// Waits for a while, without holding the lock: other threads may call `received` or close the run.
     fn ask(&self, start: Instant, receive: bool) -> infeed::Result<Next> {
         let now = || -> infeed::Result<(Next, Option<Waiting>)> {
             let mut inner = self.inner.hold();
@@ -235,7 +235,7 @@ impl Run {
         self.wait(py, false)
     }
 
-    /// Counts the oldest batch that was taken: from now on the state of the loader lies behind it. `waited` is in
+    /// Counts the oldest batch that was taken as received: the state of the loader is now after it. `waited` is in
     /// nanoseconds; `filtered` and `bad` are rows that were left out of it since.
     #[pyo3(signature = (waited=0, filtered=vec![], bad=vec![]))]
     fn received(

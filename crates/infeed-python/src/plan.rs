@@ -6,7 +6,7 @@ use infeed_core::{Dim, FieldKind, Order, OrderExt};
 use pyo3::{prelude::*, types::PyDict};
 use std::sync::Arc;
 
-/// A pipeline that is known to fit its data.
+/// A plan: a pipeline that was checked against its data.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -15,7 +15,7 @@ pub(crate) struct Plan {
 
 #[pymethods]
 impl Plan {
-    /// `given` holds what a recipe cannot: iterators and arrays, by the name that stands in its place.
+    /// `given` holds what a recipe cannot: iterators and arrays, by the name that the recipe uses for them.
     #[new]
     #[pyo3(signature = (recipe, given=None))]
     fn new(py: Python<'_>, recipe: &str, given: Option<Py<PyDict>>) -> PyResult<Self> {
@@ -44,13 +44,13 @@ impl Plan {
         py.detach(|| self.inner.order.rows(epoch, start..stop))
     }
 
-    /// How well the order mixes: as JSON and in words.
+    /// How well the order shuffles: as JSON and as text.
     fn quality(&self, py: Python<'_>, epoch: u64, batch: Option<u64>) -> (String, String) {
         let quality = py.detach(|| self.inner.quality(epoch, batch));
         (serde_json::to_string(&quality).unwrap_or_default(), quality.to_string())
     }
 
-    /// Whether these ledgers prove the epoch (every epoch they know, when none is given), and the verdict in words.
+    /// Whether these ledgers prove the epoch (every epoch they contain, when none is given), and the verdict as text.
     fn verify(&self, py: Python<'_>, ledgers: Vec<String>, epoch: Option<u64>) -> PyResult<(bool, String)> {
         let verdicts = py.detach(|| {
             let ledgers = ledgers

@@ -11,13 +11,13 @@ pub(crate) fn put_object(py: Python<'_>, name: &str, data: PyBuffer<u8>) -> PyRe
     Ok(())
 }
 
-/// Takes an object out; says whether there was one.
+/// Removes an object; returns whether there was one.
 #[pyfunction]
 pub(crate) fn remove_object(name: &str) -> bool {
     MemoryStore::shared().remove(name)
 }
 
-/// Faults that all stores opened under them inject.
+/// Faults to inject into stores that are opened while they are active.
 #[pyclass(frozen)]
 pub(crate) struct FaultPlan(Arc<Faults>);
 
@@ -47,12 +47,12 @@ impl FaultPlan {
         Ok(FaultPlan(Faults::new(all)))
     }
 
-    /// Lets stores that are opened from now on fail so, or no longer.
+    /// Turns injection on or off for stores that are opened from now on.
     fn inject(&self, on: bool) {
         inject(on.then(|| Arc::clone(&self.0)));
     }
 
-    /// Begins, or stops, to fail.
+    /// Starts or stops the faults.
     fn arm(&self, on: bool) {
         self.0.arm(on);
     }

@@ -9,7 +9,7 @@ pub(crate) fn entries(kind: &str) -> PyResult<String> {
     infeed::tables::json(kind).map(|table| table.to_string()).map_err(raise)
 }
 
-/// CPUs this process may really use.
+/// The number of CPUs this process may use.
 #[pyfunction]
 pub(crate) fn usable_cpus() -> usize {
     infeed::engine::usable_cpus()
@@ -22,7 +22,7 @@ pub(crate) fn find_world() -> PyResult<String> {
     serde_json::to_string(&found).map_err(|e| raise(infeed::Error::Internal { what: e.to_string() }))
 }
 
-/// What a file list asks for, as JSON: a list of corpora (`name`, `weight`, `files`), each file with `prefix`, `weight` and
+/// A parsed file list, as JSON: a list of corpora (`name`, `weight`, `files`), each file with `prefix`, `weight` and
 /// `samples`. `name` is for messages.
 #[pyfunction]
 #[pyo3(signature = (text, name, samples=None))]
@@ -31,7 +31,7 @@ pub(crate) fn token_list(text: &str, name: &str, samples: Option<u64>) -> PyResu
     serde_json::to_string(&corpora).map_err(|e| raise(infeed::Error::Internal { what: e.to_string() }))
 }
 
-/// Runs the command line and gives its exit code.
+/// Runs the command line and returns its exit code.
 #[pyfunction]
 pub(crate) fn command(py: Python<'_>, args: Vec<String>) -> i32 {
     py.detach(|| infeed_cli::run(args))

@@ -57,7 +57,7 @@ impl ShardWriter {
         })
     }
 
-    /// Finishes the last shard; gives the paths of all. Closing twice is harmless.
+    /// Finishes the last shard; returns the paths of all. Closing twice is harmless.
     fn close(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         py.detach(|| match self.lock().take() {
             Some(writer) => Ok(writer.finish().map_err(raise)?.into_iter().map(|w| w.name).collect()),
@@ -65,7 +65,7 @@ impl ShardWriter {
         })
     }
 
-    /// Gives the shard at hand up.
+    /// Discards the current shard.
     fn abandon(&self) {
         drop(self.lock().take());
     }

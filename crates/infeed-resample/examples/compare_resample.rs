@@ -1,6 +1,6 @@
 //! Microseconds per image, ours against `fast_image_resize` and a normalising loop.
 //!
-//! All contenders take turns within one run and the best few images of each count, so that a busy machine bends
+//! All candidates alternate within one run and the best few images of each count, so that a busy machine affects
 //! the ratios little. Outputs rotate through a batch larger than the caches, as in a loader.
 
 #![allow(clippy::print_stdout)]

@@ -5,8 +5,8 @@
 
 The files are generated: do not edit them, run this script. A file is a run of records: twelve little-endian
 u32 (channels, kind, seed, source width and height, full width and height, window x0 x1 y0 y1, length of what
-follows), four little-endian f64 (the box, x0 y0 x1 y1) and then the bytes Pillow produced. The pictures themselves are made up from kind and seed, here and
-in the test in the same way, so they take no space.
+follows), four little-endian f64 (the box, x0 y0 x1 y1) and then the bytes Pillow produced. The pictures
+themselves are generated from kind and seed, here and in the test in the same way, so they take no space.
 
 Needs Pillow 13 or later: older versions filter in another order when many more rows are lost than columns, which
 rounds differently. (Where kernels overshoot, as with Lanczos on noise, by quite a lot.)

@@ -1,4 +1,4 @@
-//! Horizontally first: rows in, filtered rows through a ring, finished rows out.
+//! Horizontal filter first: source rows are filtered into a ring of rows, from which finished rows are made.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::render::{Pass, Scratch, grow};
 use crate::{Sink, scalar};
 
 impl Pass<'_> {
-    /// Not for a vertical filter with weights alone: the ring holds only what a horizontal one has made.
+    /// Not for a vertical filter alone: the ring holds only horizontally filtered rows.
     pub(crate) fn across_first(&self, height: usize, scratch: &mut Scratch, sink: &mut Sink<'_>) {
         debug_assert!(self.across.is_some() || self.down.is_none_or(|plan| plan.single));
         let slot = (self.row_len + PAD).next_multiple_of(PAD);
@@ -37,7 +37,7 @@ impl Pass<'_> {
                 (Some(plan), _) => {
                     scratch.taps.clear();
                     scratch.taps.extend(rows.clone().map(|row| ring.at(row)));
-                    // Padding taps weigh nothing but are read, so they point at a row that is there.
+                    // Padding taps have zero weight but are read, so they point at an existing row.
                     scratch.taps.resize(plan.taps, ring.at(rows.start));
                     self.level.vertical(
                         plan,
@@ -54,9 +54,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Sees to it that `rows` are in the ring.
+    /// Ensures that `rows` are in the ring.
     fn fill(&self, across: &Plan, ring: &mut Ring<'_>, rows: &Range<usize>, edge: &mut [u8], read: usize) {
-        // Rows that no output reads are skipped, which a filter of few taps does when it shrinks a lot.
+        // Rows that no output reads are skipped: there are some if a filter of few taps shrinks a lot.
         ring.filled = ring.filled.max(rows.start / BATCH * BATCH);
         while ring.filled < rows.end {
             let first = ring.filled;
@@ -91,7 +91,7 @@ struct Ring<'a> {
 }
 
 impl Ring<'_> {
-    /// Where row `row` is.
+    /// The offset of row `row`.
     fn at(&self, row: usize) -> usize {
         row % self.slots * self.slot
     }

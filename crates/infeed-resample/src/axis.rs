@@ -7,7 +7,7 @@ use crate::filter::Filter;
 
 /// One axis of a resize: `source` pixels become `full`, of which only `window` is produced.
 ///
-/// A window is exactly the crop of the whole resize, at the price of the window alone.
+/// A window is exactly the crop of the whole resize, at the cost of the window alone.
 #[derive(Debug, Clone)]
 pub struct Axis {
     /// Pixels of the picture along this axis.
@@ -35,15 +35,15 @@ impl Axis {
         self.window.end.saturating_sub(self.window.start) as usize
     }
 
-    /// Whether the span is a range of the picture, also once it is rounded.
+    /// Whether the span is a non-empty range of the picture, even after rounding.
     pub(crate) fn has_good_span(&self) -> bool {
         self.span.as_ref().is_none_or(|span| {
-            // Written so that a NaN anywhere says no.
+            // Written so that any NaN gives false.
             0.0 <= span.start && span.end <= f64::from(self.source) && (span.start as f32) < span.end as f32
         })
     }
 
-    /// How output pixels lie over source pixels.
+    /// The mapping from output pixels to source pixels.
     pub(crate) fn grid(&self) -> Grid {
         let (start, len) = match &self.span {
             None => (0.0, f64::from(self.source)),
@@ -61,8 +61,8 @@ impl Axis {
         self.source == self.full && self.grid() == Grid { start: 0.0, scale: 1.0 }
     }
 
-    /// Everything there is to compare. The span goes by its bits, which makes equality whole: a request equals
-    /// itself even when it is nonsense.
+    /// The parts for comparison. The span is compared by its bits, so that equality is reflexive: a request equals
+    /// itself even when its span is NaN.
     fn parts(&self) -> (u32, u32, &Range<u32>, Option<[u64; 2]>) {
         let span = self.span.as_ref().map(|span| [span.start.to_bits(), span.end.to_bits()]);
         (self.source, self.full, &self.window, span)
@@ -83,7 +83,7 @@ impl Hash for Axis {
     }
 }
 
-/// Where output pixels lie, in source pixels.
+/// The positions of output pixels, in source pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Grid {
     /// Left end of the first output pixel.
@@ -99,8 +99,8 @@ impl Grid {
 }
 
 /// Whether the vertical filter goes first, by the rule of Pillow from version 13 on: when more than twice as
-/// many rows are lost as columns. Pixels, not ratios; and of the whole picture, whatever part of it is resized
-/// or produced, so a window is filtered in the order of the whole.
+/// many rows are lost as columns. Counted in pixels, not ratios, and of the whole picture, whatever part of it is
+/// resized or produced, so a window is filtered in the order of the whole.
 pub(crate) fn down_goes_first(x: &Axis, y: &Axis) -> bool {
     let lost = |axis: &Axis| i64::from(axis.source) - i64::from(axis.full);
     lost(y) > 0 && lost(y) > 2 * lost(x)
@@ -132,8 +132,8 @@ impl Method {
 
 /// The source pixel under the centre of each output pixel of the window, in order.
 ///
-/// The position is summed up step by step instead of multiplied out, because that is how Pillow gets it and
-/// the two round differently now and then.
+/// The position is accumulated step by step instead of multiplied, because Pillow does so and the two
+/// occasionally round differently.
 pub(crate) fn nearest(axis: &Axis) -> impl Iterator<Item = u32> {
     let (Grid { start, scale }, last) = (axis.grid(), axis.source.saturating_sub(1));
     let mut at = start + scale * 0.5;
@@ -152,7 +152,7 @@ pub(crate) fn antialiased_bounds(axis: &Axis, grid: Grid, filter: Filter, index:
     let support = filter.support() * grid.scale.max(1.0);
     let center = grid.center(index);
     // Float to integer conversion saturates, which is the clamp at zero. At the other end a centre can round up
-    // to the very edge of the picture; the last pixel is in reach then, without weight.
+    // to the edge of the picture; the last pixel is then included with zero weight.
     let start = ((center - support + 0.5) as u32).min(axis.source.saturating_sub(1));
     let end = ((center + support + 0.5) as u32).min(axis.source);
     start..end
@@ -170,9 +170,9 @@ pub(crate) fn fixed_bounds(axis: &Axis, taps: i64, index: u32) -> (f64, Range<i6
     (at - low, start..start + taps)
 }
 
-/// Source pixels an axis needs, so that a decoder need not produce more than those.
+/// The source pixels an axis needs, so that a decoder need not produce more.
 ///
-/// Empty when the axis or its window is, or when the span is not a range of the picture.
+/// Empty when the axis or its window is empty, or when the span is not a range of the picture.
 pub fn needed(axis: &Axis, filter: Filter, antialias: bool) -> Range<u32> {
     if axis.source == 0 || axis.full == 0 || axis.len() == 0 || !axis.has_good_span() {
         return 0..0;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{Axis, Error, Filter, Layout, Pixels, Sink, needed};
 
-/// Source columns and rows a checked request reads, counted from the first pixel at hand.
+/// Source columns and rows a checked request reads, relative to the first available pixel.
 #[derive(Debug)]
 pub(crate) struct Reads {
     pub(crate) columns: Range<u32>,
@@ -38,7 +38,7 @@ pub(crate) fn check(
         return Ok(None);
     }
     check_pixels(pixels)?;
-    // The sink goes before the filter's reach: it bounds the window, and thereby the work of all the rest.
+    // The sink is checked before the filter's reach: it bounds the window, and so the work of the other checks.
     check_sink(pixels.channels, x.len(), y.len(), sink)?;
     let columns = needed(x, filter, antialias);
     let rows = needed(y, filter, antialias);
@@ -75,7 +75,7 @@ fn check_sink(channels: usize, width: usize, height: usize, sink: &Sink<'_>) -> 
     Ok(())
 }
 
-/// `range` of the picture, counted from the first pixel at hand.
+/// `range` of the picture, relative to the first available pixel.
 fn covered(axis: &'static str, range: Range<u32>, origin: u32, len: u32) -> Result<Range<u32>, Error> {
     let inside = range.start >= origin && u64::from(range.end) <= u64::from(origin) + u64::from(len);
     if !inside || range.is_empty() {

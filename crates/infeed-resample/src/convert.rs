@@ -1,8 +1,8 @@
-//! One finished value to its stored type. The vector code does the same arithmetic on many values.
+//! Converts one finished value to its stored type. The vector code does the same arithmetic on many values.
 
-/// Rounds to the nearest even integer and clips; what is not a number becomes zero.
+/// Rounds to the nearest integer, ties to even, and clips; NaN becomes zero.
 pub(crate) fn to_u8(value: f32) -> u8 {
-    // The conversion saturates, so only the rounding is ours.
+    // The conversion saturates, so only the rounding is needed.
     value.round_ties_even() as u8
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn to_f16(value: f32) -> u16 {
     if half_exponent >= 0x1f {
         return sign | 0x7c00;
     }
-    // Drops `shift` bits of a significand; a carry out of the fraction moves into the exponent by itself.
+    // Drops `shift` bits of a significand; a carry out of the fraction increments the exponent.
     let round = |significand: u32, shift: u32| {
         let half = 1u32 << (shift - 1);
         (significand + (half - 1) + ((significand >> shift) & 1)) >> shift

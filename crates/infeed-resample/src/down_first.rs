@@ -1,5 +1,5 @@
-//! Vertically first: columns of the source are filtered where they are, a batch of rows at a time, and each
-//! batch passes the horizontal filter on its way out.
+//! Vertical filter first: columns of the source are filtered in place, a batch of rows at a time, and each batch
+//! then goes through the horizontal filter.
 
 use crate::Sink;
 use crate::kernel::{BATCH, PAD};
@@ -10,7 +10,7 @@ impl Pass<'_> {
     /// `down` is the vertical filter, which must have weights.
     pub(crate) fn down_first(&self, down: &Plan, height: usize, scratch: &mut Scratch, sink: &mut Sink<'_>) {
         let slot = (self.row_len + PAD).next_multiple_of(PAD);
-        // A padded tap reads past the row; what it finds there is old but has no weight.
+        // A padded tap reads past the row; it reads stale data, but with zero weight.
         let reach = self.across.map_or(0, |plan| plan.reach) * self.finish.channels;
         let wide = (reach.max(self.source.row_bytes()) + PAD).next_multiple_of(PAD);
         grow(&mut scratch.ring, wide * BATCH);
@@ -26,7 +26,7 @@ impl Pass<'_> {
             let (rows, slot) = match self.across {
                 None => (&ring[..], wide),
                 Some(across) => {
-                    // The last batch may have fewer rows; the others are filtered as they are and forgotten.
+                    // The last batch may have fewer rows; the others are filtered, too, and discarded.
                     let rows = std::array::from_fn(|i| &ring[i * wide..(i + 1) * wide]);
                     let out = &mut row[..slot * BATCH];
                     self.level.horizontal(across, self.finish.channels, rows, out, slot);
@@ -56,7 +56,7 @@ impl Pass<'_> {
             }
             data = edge;
         }
-        // Padding taps weigh nothing but are read, so they point at a row that is there.
+        // Padding taps have zero weight but are read, so they point at an existing row.
         taps.resize(down.taps, taps.first().copied().unwrap_or(0));
         self.level.vertical(down, index, data, taps, bytes, out);
     }

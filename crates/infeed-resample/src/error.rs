@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a render was refused. Nothing has been written when one of these comes back.
+/// Why a render was refused. Nothing has been written in that case.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
         /// One past the last pixel asked for.
         end: u32,
     },
-    /// The span of an axis is not a range of the picture: it holds a NaN, lies outside, or is empty, be it only
+    /// The span of an axis is not a range of the picture: it has a NaN, is outside, or is empty, possibly only
     /// in single precision.
     Span {
         /// Pixels of the picture along the axis.
@@ -36,7 +36,7 @@ pub enum Error {
         /// Bytes there are.
         len: usize,
     },
-    /// The pixels at hand do not cover what the filter reads.
+    /// The available pixels do not cover what the filter reads.
     NotCovered {
         /// `"x"` or `"y"`.
         axis: &'static str,
@@ -72,7 +72,7 @@ impl fmt::Display for Error {
             Error::NotCovered { axis, start, end } => {
                 write!(
                     f,
-                    "the filter reads source pixels {start}..{end} along {axis}, which are not all at hand"
+                    "the filter reads source pixels {start}..{end} along {axis}, which are not all available"
                 )
             }
             Error::SinkTooShort { needed, len } => {

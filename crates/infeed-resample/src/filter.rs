@@ -35,7 +35,7 @@ impl Filter {
 }
 
 pub(crate) fn box_kernel(x: f64) -> f64 {
-    // Half open, so that a source pixel exactly between two outputs counts once.
+    // Half-open, so that a source pixel exactly between two outputs counts once.
     if x > -0.5 && x <= 0.5 { 1.0 } else { 0.0 }
 }
 

@@ -1,4 +1,4 @@
-//! Which code runs a kernel on this machine.
+//! Selects the implementation of the kernels for this machine.
 
 #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 use crate::plan::SPLIT_MOST;
@@ -51,10 +51,10 @@ impl Finish {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Scalar,
-    /// Only ever made by [`Level::best`], after asking the machine.
+    /// Created only by [`Level::best`], after checking the machine.
     #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     Avx2,
-    /// The same, and implies that there is AVX2.
+    /// The same; implies AVX2.
     #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     Avx512,
 }
@@ -79,7 +79,7 @@ impl Level {
         false
     }
 
-    /// All that this machine has.
+    /// All levels that this machine has.
     #[cfg(test)]
     pub(crate) fn all() -> Vec<Self> {
         #[cfg_attr(any(infeed_portable, not(target_arch = "x86_64")), expect(unused_mut))]
@@ -130,7 +130,7 @@ impl Level {
     }
 
     /// Filters `columns` bytes of the rows at `rows` (offsets into `ring`, `plan.taps` of them) into `out`,
-    /// with the weights of output `index`. Each row and `out` goes on for [`PAD`] bytes.
+    /// with the weights of output `index`. Each row and `out` is followed by [`PAD`] bytes.
     pub(crate) fn vertical(
         self,
         plan: &Plan,
@@ -166,8 +166,8 @@ impl Level {
         }
     }
 
-    /// Stores a row at element `base` of `out`, of which it has been checked that the row fits there. After
-    /// the row come [`PAD`] readable bytes; `spare` is scratch of the same size.
+    /// Stores a row at element `base` of `out`; the caller has checked that it fits. The row is followed by [`PAD`]
+    /// readable bytes; `spare` is scratch of the same size.
     pub(crate) fn finish(self, finish: &Finish, row: &[u8], spare: &mut [u8], out: &mut [u8], base: usize) {
         let bytes = finish.width * finish.channels + PAD;
         assert!(row.len() >= bytes && spare.len() >= bytes);

@@ -1,17 +1,17 @@
 //! From decoded pixels to a finished training tensor in one pass.
 //!
 //! [`Resampler::render`] takes interleaved 8-bit pixels (a whole picture, or only the part of it that a
-//! decoder produced), resizes them, crops, flips, normalises, converts and stores them where the batch wants
-//! them. No intermediate picture exists: a row of the source is filtered horizontally into a small ring of
-//! rows, the ring is filtered vertically into one row, and that row goes straight to the sink. Where the order
-//! is the other one, columns are filtered where they are into a few rows, and those horizontally.
+//! decoder produced), resizes them, crops, flips, normalises, converts and stores them at their place in the batch.
+//! There is no intermediate picture: a row of the source is filtered horizontally into a small ring of rows, the
+//! ring is filtered vertically into one row, and that row is written to the sink. If the vertical filter goes first,
+//! columns are filtered in place into a few rows, and those horizontally.
 //!
 //! # Which pixels
 //!
 //! Those of Pillow's `Image.resize` from version 13 on, bit for bit: coefficients have 22 fractional bits, and
-//! what the first filter makes is rounded to 8 bits before the second. The order is Pillow's too: the vertical
+//! the result of the first filter is rounded to 8 bits before the second. The order is Pillow's, too: the vertical
 //! filter goes first when rows are lost, and more than twice as many as columns, counted in pixels of the whole
-//! picture before and after. (Older versions have other rules and so other roundings.) Over 6000 random requests
+//! picture before and after. (Older versions have other rules and so other rounding.) Over 6000 random requests
 //! (1000 per filter, 1 to 300 pixels a side, up and down, windows, fractional boxes, 1, 3 and 4 channels; 93
 //! million values) the largest and the mean error against 13.0 are 0 for each of nearest, box, bilinear,
 //! Hamming, bicubic and Lanczos. Two things differ on purpose:
@@ -22,15 +22,15 @@
 //!   horizontally first.
 //!
 //! A window equals the crop of the whole, a flip equals the flipped whole, and every instruction set gives the
-//! same bits; the tests hold all of that.
+//! same bits; the tests check all of that.
 //!
 //! # Speed
 //!
 //! There are kernels for AVX2 and, for the filters, AVX-512 with VNNI, chosen when a [`Resampler`] is made.
-//! Equality with Pillow is not free: coefficients of half the bits would take about a fifth off a render to
-//! 32-bit floats with AVX2 (250 x 190 to 224 x 224: 103 against 84 microseconds) and about a seventh with
-//! AVX-512 (76 against 65). Next to decoding the picture that is a percent or two, and equal pixels are worth
-//! more. Non-temporal stores were tried and gained nothing. `examples/compare.rs` measures.
+//! Equality with Pillow is not free: coefficients of half the bits would make a render to 32-bit floats about a
+//! fifth faster with AVX2 (250 x 190 to 224 x 224: 84 instead of 103 microseconds) and about a seventh with AVX-512
+//! (65 instead of 76). Compared with decoding the picture that is a percent or two, and equal pixels are worth more.
+//! Non-temporal stores gained nothing. `examples/compare_resample.rs` measures.
 //!
 //! ```
 //! use infeed_resample::{Axis, Dtype, Filter, Layout, Pixels, Resampler, Sink};

@@ -9,12 +9,12 @@ pub struct Pixels<'a> {
     pub data: &'a [u8],
     /// Bytes from one row to the next.
     pub stride: usize,
-    /// Columns at hand.
+    /// Available columns.
     pub width: u32,
-    /// Rows at hand.
+    /// Available rows.
     pub height: u32,
     /// Interleaved channels: 1, 3 or 4.
     pub channels: usize,
-    /// The column and row of the picture that the first pixel at hand is.
+    /// The column and row of the first available pixel in the picture.
     pub origin: (u32, u32),
 }

@@ -32,7 +32,7 @@ pub(crate) const SPLIT_MOST: usize = 2;
 
 /// A group of coefficients as signed bytes, lowest first: `coefficient = d0 + (d1 << 8) + (d2 << 16)`.
 ///
-/// That reaches almost to 2, which no normalised kernel does: the worst, a picture two pixels wide enlarged
+/// The range is almost up to 2, which no normalised kernel reaches: the worst, a picture two pixels wide enlarged
 /// with Lanczos, has 1.3.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(4))]
@@ -109,7 +109,7 @@ impl Plan {
         }
         let first = self.starts.first().copied().unwrap_or(0);
         self.starts.iter_mut().for_each(|start| *start -= first);
-        // The largest start, not the last: what the kernels read rests on this.
+        // The largest start, not the last: the bounds of the kernels' reads depend on this.
         self.reach = self.starts.iter().max().map_or(0, |&start| start as usize) + self.taps;
         self.split.clear();
         self.split.extend(self.coefficients.as_chunks::<GROUP>().0.iter().map(|group| Split {
@@ -117,7 +117,7 @@ impl Plan {
             low: group.map(|k| (k & ((1 << LOW_BITS) - 1)) as i16),
         }));
         self.digits.clear();
-        // Made only where they are used, since a training crop pays for its plans every time.
+        // Made only if they are used, since a training crop makes its plans every time.
         if self.most > SPLIT_MOST && level.uses_digits() {
             self.digits.extend(self.coefficients.as_chunks::<GROUP>().0.iter().map(Digits::of));
         }
@@ -192,7 +192,7 @@ impl Plan {
         let outputs = axis.window.clone().zip(&self.starts);
         for ((index, &start), out) in outputs.zip(self.coefficients.chunks_exact_mut(self.taps)) {
             let (between, taps) = bounds(index);
-            // Taps beyond the edge fall on the edge pixel and add up there.
+            // Taps beyond the edge are added to the edge pixel.
             for (tap, weight) in taps.zip(weights(between)) {
                 out[(tap - start) as usize] += fixed_point(weight);
             }
@@ -206,8 +206,8 @@ fn fixed_point(weight: f64) -> i32 {
     (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32
 }
 
-/// The last few plans. Validation sees one size again and again; a training crop rarely repeats, but then
-/// the buffers at least are reused.
+/// A cache of the last few plans. Validation uses one size repeatedly; a training crop rarely repeats, but then
+/// at least the buffers are reused.
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
     kept: Vec<Plan>,
@@ -218,11 +218,11 @@ pub(crate) struct Plans {
 const KEPT: usize = 8;
 
 impl Plans {
-    /// The place of the plan for an axis, made now if it is not there. The next call leaves it in place.
+    /// The index of the plan for an axis, which is made if it is not cached. The next call does not evict it.
     pub(crate) fn find(&mut self, axis: &Axis, filter: Filter, antialias: bool, level: Level) -> usize {
         let key = Key { axis: axis.clone(), filter, method: Method::of(filter, antialias) };
         if let Some(place) = self.kept.iter().position(|plan| plan.key.as_ref() == Some(&key)) {
-            // Keep the plan just found out of the way of the next replacement.
+            // Make sure that the next replacement does not evict this plan.
             if place == self.next {
                 self.next = (place + 1) % KEPT;
             }
@@ -246,8 +246,8 @@ impl Plans {
 mod tests {
     use super::*;
 
-    /// The vector code multiplies the parts; they must make up the coefficient, however large a kernel cut
-    /// at the edge gets.
+    /// The vector code multiplies the parts; they must add up to the coefficient, however large the coefficients of
+    /// a kernel cut at the edge are.
     #[test]
     fn parts_make_up_the_coefficients() {
         let filters = [Filter::Box, Filter::Bilinear, Filter::Hamming, Filter::Bicubic, Filter::Lanczos];

@@ -1,4 +1,4 @@
-//! A render: what is to be done is settled here, and done in one of two orders.
+//! A render: checks and prepares a request, and runs it in one of two orders.
 
 use crate::axis::{Method, down_goes_first};
 use crate::check::check;
@@ -7,7 +7,7 @@ use crate::plan::{Plan, Plans};
 use crate::source::Source;
 use crate::{Axis, Error, Filter, Pixels, Sink};
 
-/// Renders pictures. Keeps its scratch memory and recent coefficients, so use one per thread for long.
+/// Renders pictures. Keeps its scratch memory and recent coefficients, so keep one per thread.
 #[derive(Debug)]
 pub struct Resampler {
     level: Level,
@@ -25,7 +25,7 @@ pub(crate) struct Scratch {
     pub(crate) spare: Vec<u8>,
     /// Copies of source rows that end too close to the end of the pixels.
     pub(crate) edge: Vec<u8>,
-    /// Where the rows under the vertical filter are.
+    /// Offsets of the rows under the vertical filter.
     pub(crate) taps: Vec<usize>,
 }
 
@@ -48,11 +48,11 @@ impl Resampler {
     /// Resizes `pixels` along both axes and stores the windows of the result in `sink`.
     ///
     /// `antialias: false` changes [`Filter::Bilinear`] and [`Filter::Bicubic`] to a fixed number of taps, as
-    /// `torch.nn.functional.interpolate` has it; the other filters do not heed it.
+    /// in `torch.nn.functional.interpolate`; the other filters ignore it.
     ///
     /// # Errors
     ///
-    /// When the picture, the axes, the pixels at hand and the sink do not fit each other. Nothing has been
+    /// When the picture, the axes, the available pixels and the sink do not fit each other. Nothing has been
     /// written then.
     pub fn render(
         &mut self,
@@ -80,7 +80,7 @@ impl Resampler {
         // Fixed taps are not Pillow's but torch's, which filters horizontally first whatever the sizes.
         let by_size = Method::of(filter, antialias) == Method::Antialiased && down_goes_first(x, y);
         match pass.down {
-            // With one filter there is no order, but this way does it without a copy of the source.
+            // With one filter the order does not matter, but this one needs no copy of the source.
             Some(plan) if !plan.single && (by_size || pass.across.is_none()) => {
                 pass.down_first(plan, y.len(), &mut self.scratch, sink);
             }
@@ -90,7 +90,7 @@ impl Resampler {
     }
 }
 
-/// What a render does, in either order. A filter that is not there copies.
+/// The parameters of a render, for either order. A missing filter copies.
 pub(crate) struct Pass<'a> {
     pub(crate) level: Level,
     pub(crate) source: Source<'a>,

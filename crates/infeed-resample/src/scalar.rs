@@ -1,11 +1,11 @@
-//! The kernels in plain code: what runs where there are no vector units, and what the vector code must equal.
+//! The kernels in plain code: for machines without vector kernels, and the reference for the vector code.
 
 use crate::convert::{to_bf16, to_f16, to_u8};
 use crate::kernel::Finish;
 use crate::plan::{PRECISION, Plan};
 use crate::{Dtype, Layout};
 
-/// What an accumulator starts from, so that the shift at the end rounds.
+/// The initial value of an accumulator, so that the shift at the end rounds.
 const HALF: i32 = 1 << (PRECISION - 1);
 
 fn clip(sum: i32) -> u8 {

@@ -1,4 +1,4 @@
-//! Where and how finished values are stored.
+//! The output: where and how finished values are stored.
 
 /// Type of the stored values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! The pixels at hand, cut down to what a render reads.
+//! The available pixels, restricted to what a render reads.
 
 use crate::Pixels;
 use crate::check::Reads;
@@ -11,7 +11,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Rows there are.
+    /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.reads.rows.len()
     }
@@ -21,7 +21,7 @@ impl<'a> Source<'a> {
         self.reads.columns.len() * self.pixels.channels
     }
 
-    /// Where in the data row `index` is.
+    /// The offset of row `index` in the data.
     pub(crate) fn at(&self, index: usize) -> usize {
         let row = (self.reads.rows.start as usize + index) * self.pixels.stride;
         row + self.reads.columns.start as usize * self.pixels.channels

@@ -37,7 +37,7 @@ impl Random {
         Axis { source, full, window, span }
     }
 
-    /// A part of `0..source`: now and then all of it, whole pixels, or next to nothing.
+    /// A part of `0..source`: sometimes all of it, whole pixels, or almost nothing.
     fn span(&mut self, source: u32) -> std::ops::Range<f64> {
         let steps = self.pick(&[1, 8, 1000]);
         let (a, b) = (self.below(source * steps + 1), self.below(source * steps + 1));
@@ -155,7 +155,7 @@ impl Request {
     }
 }
 
-/// Bytes as they are, of one pixel; for the rest of a request.
+/// A request that copies one pixel, as a base for others.
 fn plain() -> Request {
     Request {
         channels: 3,
@@ -322,7 +322,7 @@ fn nonsense_is_refused() {
     }
 }
 
-/// The whole span said is the whole span unsaid, and a span of whole pixels that keeps its size is a crop.
+/// An explicit whole span equals no span, and a span of whole pixels that keeps its size is a crop.
 #[test]
 fn plain_spans_are_nothing_new() {
     let mut random = Random(5);
@@ -347,7 +347,7 @@ fn plain_spans_are_nothing_new() {
 #[test]
 fn a_sliver_at_the_edge_can_be_enlarged() {
     let data: Vec<u8> = (0..100).collect();
-    // Not nearest, which steps through everything before its window.
+    // Not nearest, which iterates over everything before its window.
     for (filter, span) in FILTERS[1..].iter().flat_map(|&f| [(f, 99.999_99..100.0), (f, 0.0..1e-40)]) {
         let full = u32::MAX;
         let x = Axis { source: 100, full, window: full - 3..full, span: Some(span) };
@@ -359,7 +359,7 @@ fn a_sliver_at_the_edge_can_be_enlarged() {
     }
 }
 
-/// Every plan of every render may be a new one; the buffers of old ones must not show through.
+/// Every plan of every render may be new; the buffers of old ones must not affect it.
 #[test]
 fn a_resampler_can_be_reused() {
     let mut random = Random(4);

@@ -1,4 +1,4 @@
-//! Against Pillow. `golden/` holds a small set; `INFEED_RESAMPLE_GOLDEN` may name a folder with a wide one,
+//! Compares with Pillow. `golden/` holds a small set; `INFEED_RESAMPLE_GOLDEN` may name a folder with a larger one,
 //! made by `golden/make.py DIR COUNT`. Run with `--nocapture` for the errors per filter.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]

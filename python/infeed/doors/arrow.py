@@ -1,4 +1,4 @@
-"""The Arrow door: batches as ``pyarrow.RecordBatch``, which Polars, pandas, DuckDB and others take as they are."""
+"""The Arrow door: batches as ``pyarrow.RecordBatch``, which Polars, pandas, DuckDB and others accept directly."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _META = (("__key__", pa.string()), ("__row__", pa.int64()), ("__url__", pa.strin
 class ArrowLoader(Loader):
     """A :class:`~infeed.loader.Loader` whose batches are ``pyarrow.RecordBatch``.
 
-    Numbers become primitive columns, arrays nested lists (of fixed size where the shape is fixed), texts and JSON
-    strings, bytes binaries. Columns of numbers share the batch's memory; booleans, texts, bytes and arrays of varying
-    shape are gathered. All batches have the same :attr:`schema`. With ``meta=True`` the columns ``__key__``, ``__row__``
+    Numbers become primitive columns, arrays nested lists (of fixed size where the shape is fixed), text and JSON
+    strings, bytes binary columns. Numeric columns share the batch's memory; booleans, text, bytes and arrays of varying
+    shape are copied. All batches have the same :attr:`schema`. With ``meta=True`` the columns ``__key__``, ``__row__``
     and ``__url__`` say where each sample came from.
 
     The loader itself is an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(loader)`` reads one epoch.
@@ -58,7 +58,7 @@ class ArrowLoader(Loader):
     def _made_by_engine(self, spec: Spec, batch: _core.Batch) -> pa.Array:
         if spec.kind not in ("text", "json", "bytes"):
             return _column(spec, self._convert(batch.column(spec.name), self._kinds[spec.name]))
-        # Texts go from the engine's memory into Arrow's: no Python object is made of each.
+        # Text goes from the engine's memory into Arrow's without a Python object per value.
         nulls, ends, said = batch.gathered(spec.name)
         buffers = [None if nulls is None else pa.py_buffer(nulls), pa.py_buffer(ends), pa.py_buffer(said)]
         return pa.Array.from_buffers(_type(spec), len(batch), buffers)
@@ -76,7 +76,7 @@ class ArrowLoader(Loader):
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _convert(self, column: Any, kind: str, array: Any = None) -> Any:
-        # Arrow has no JSON objects: they stay as they are written.
+        # Arrow has no JSON type: JSON stays text.
         return column if kind == "json" else super()._convert(column, kind, array)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -110,7 +110,7 @@ def _column(spec: Spec, column: Any) -> pa.Array:
 
 
 def _gathered(spec: Spec, column: Sequence[np.ndarray[Any, Any] | None]) -> pa.Array:
-    """Arrays that lie apart, or are missing, as one column."""
+    """One column of separate arrays, some of which may be missing."""
     missing = np.fromiter((item is None for item in column), bool, len(column))
     nulls = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
     rank = len(spec.shape)
@@ -130,9 +130,9 @@ def _gathered(spec: Spec, column: Sequence[np.ndarray[Any, Any] | None]) -> pa.A
 
 
 def _flat(array: np.ndarray[Any, Any]) -> pa.Array:
-    """All values in a row, without a copy."""
+    """All values as a flat Arrow array, without a copy."""
     if array.dtype == bool:
-        # Arrow packs eight of them into a byte.
+        # Arrow packs eight booleans into a byte.
         return pa.array(array.reshape(-1))
     values = np.ascontiguousarray(array).reshape(-1)
     return pa.Array.from_buffers(pa.from_numpy_dtype(array.dtype), len(values), [None, pa.py_buffer(values)])

@@ -1,4 +1,4 @@
-"""Batches that cost nothing: what training could do if data were free."""
+"""Dummy batches that cost nothing: they show how fast training could be if loading were free."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dummy:
 
     def __len__(self) -> int:
         if self._steps is None:
-            raise TypeError("these batches never end")
+            raise TypeError("endless dummy batches have no length")
         return self._steps
 
     def __iter__(self) -> Iterator[Any]:
@@ -37,7 +37,7 @@ class Dummy:
 
 
 def made_up(loader: Loader) -> Any:
-    """A batch as the loader would give it."""
+    """A dummy batch of the structure that the loader gives."""
     from ..batch import Batch
 
     plan = loader.pipeline.plan
@@ -54,7 +54,7 @@ def made_up(loader: Loader) -> Any:
 
 
 def batch_size(loader: Loader) -> int | None:
-    """Samples of a batch of this rank; None where the pipeline does not say."""
+    """The number of samples in a batch of this rank; None where the pipeline does not say."""
     for stage in reversed(loader.pipeline.recipe["stage"]):
         if stage["op"] == "batch":
             size: int = stage.get("size") or max(stage["global_size"] // loader.world.size, 1)
@@ -63,7 +63,7 @@ def batch_size(loader: Loader) -> int | None:
 
 
 def _real(loader: Loader, size: int) -> Any:
-    """The first rows. The loader stays where it is."""
+    """A batch of the first rows. The position of the loader does not change."""
     plan = loader.pipeline.plan
     if plan.is_stream:
         options = {**loader._options, "rank": loader.world.rank, "world_size": loader.world.size}
@@ -73,12 +73,12 @@ def _real(loader: Loader, size: int) -> Any:
         rows = itertools.islice(itertools.cycle(range(plan.rows)), size)
         found = next(loader.over([list(rows)]), None)
     if found is None:
-        raise ValueError("there is no row to make batches of")
+        raise ValueError("there are no rows to make batches of")
     return found
 
 
 def random_array(dtype: str, shape: tuple[int, ...], *, image: bool) -> npt.NDArray[Any]:
-    """Values that models can take: noise, and zero where it might be an index into something. bf16 as its bits."""
+    """Values that any model accepts: noise, or zeros where the values may be indices. bf16 is given as its bits."""
     rng = np.random.default_rng(0)
     if dtype == "bf16":
         bits = rng.standard_normal(shape, dtype=np.float32).view(np.uint32) >> 16

@@ -1,4 +1,4 @@
-"""How a door presents batches. NumPy is what all doors begin with; each overrides what it gives differently."""
+"""How a door presents batches. The base class gives NumPy arrays; each door overrides what differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Face:
     _tuple: list[str] | None
     """Fields of a batch that is a tuple."""
     _kinds: dict[str, str]
-    """What each field is: image, array, text, bytes or json."""
+    """The kind of each field: image, array, text, bytes or json."""
 
     def _hand_out(self, batch: _core.Batch) -> Any:
         if self._tuple is not None:
@@ -48,7 +48,7 @@ class Face:
         return value.detach().cpu().numpy() if hasattr(value, "detach") else value
 
     def _item(self, value: Any) -> Any:
-        """The same for an array in a list."""
+        """Like :meth:`_leaf`, for an array in a list."""
         return self._leaf(value)
 
     def _whole(self, value: Any, batch: _core.Batch) -> Any:
@@ -56,14 +56,14 @@ class Face:
         return value
 
     def _numpy_columns(self, batch: _core.Batch) -> dict[str, Any]:
-        """What the engine made, for Python functions."""
+        """The columns that the engine made, as NumPy arrays for Python functions."""
         return {name: Face._convert(self, batch.column(name), kind, as_numpy) for name, kind in self._kinds.items()}
 
     def _dummy_array(self, name: str, dtype: str, shape: tuple[int, ...]) -> Any:
-        """A made-up array of a field, for :meth:`dummy`."""
+        """A dummy array of a field, for :meth:`dummy`."""
         array = random_array(dtype, shape, image=self._kinds[name] == "image")
         return array.view(bfloat16()) if dtype == "bf16" else array
 
     def _dummy_placed(self, batch: Any) -> Any:
-        """A made-up batch where the consumer expects it, for :meth:`dummy`."""
+        """A dummy batch in the memory where the consumer expects it, for :meth:`dummy`."""
         return batch

@@ -1,4 +1,4 @@
-"""The JAX door: batches as ``jax.Array``, on a device or spread over a mesh, put there before they are asked for."""
+"""The JAX door: batches as ``jax.Array``, on a device or spread over a mesh, transferred ahead of the consumer."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class JaxLoader(Loader):
       own rank. The first axis of the sharding splits the batch. Arrays with fewer dimensions than the sharding has use
       the first part of it. Rank and world size come from the sharding: processes that hold the same part of the batch
       (model parallelism) are the same rank.
-    * ``ahead``: so many batches are put before they are asked for; transfers go on while your step runs
+    * ``ahead``: how many batches are transferred before they are asked for; transfers overlap with your step
 
     JAX without ``jax_enable_x64`` has no 64-bit types: i64 and u64 become 32 bits wide (a value that does not fit is an
-    error), f64 becomes f32. What is not one array (texts, bytes, arrays of varying shape) stays in host memory: lists,
-    with NumPy arrays in them.
+    error), f64 becomes f32. Fields that are not one array (text, bytes, arrays of varying shape) stay in host memory, as
+    lists, of NumPy arrays in the case of arrays.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class JaxLoader(Loader):
         return True
 
     def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
-        # Putting is asynchronous, so the consumer's own thread can do it, without waiting: it looks ahead only as far as
-        # batches are finished.
+        # device_put is asynchronous, so the consumer's own thread can call it. It never waits: it looks ahead only as
+        # far as batches are finished.
         made = super()._made(run)
         held: deque[Made] = deque()
         end: BaseException | None = None
@@ -82,7 +82,7 @@ class JaxLoader(Loader):
                 try:
                     held.append(next(made))
                 except Exception as error:
-                    # The batches before it come first.
+                    # Raised after the batches before it are handed out.
                     end = error
             if held:
                 yield held.popleft()
@@ -131,7 +131,7 @@ class JaxLoader(Loader):
 
 @dataclass(frozen=True)
 class _Split:
-    """How a sharding cuts the batch: which part is this process's, of how many, and over how many devices it goes."""
+    """How a sharding splits the batch: this process's part, the number of parts, and the devices that share a part."""
 
     rank: int
     size: int
@@ -154,7 +154,7 @@ class _Split:
         return cls(ranks.index(tuple(sorted(mine))), len(ranks), len(mine))
 
     def check(self, pipeline: Pipeline, rank: int, size: int) -> int | None:
-        """Rows of a full batch, if the recipe says it. Finds what cannot work before anything is read."""
+        """Rows of a full batch, if the recipe says it. Raises for uneven splits before anything is read."""
         if (rank, size) != (self.rank, self.size):
             raise ValueError(
                 f"by its sharding this process is rank {self.rank} of {self.size}, and it was told to be rank {rank} of"
@@ -188,7 +188,7 @@ def _first_axes(sharding: Sharding, ndim: int) -> Sharding:
 
 
 def _narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array in a type that JAX has as it is set up."""
+    """The array in a dtype that JAX supports as configured."""
     dtype = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
     if dtype == array.dtype:
         return array

@@ -1,4 +1,4 @@
-"""The loaders that are alive: what the end of the process and a fork must know of."""
+"""The loaders that exist: they must be closed when the process exits and paused while it forks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .loader import Loader
 
-# Threads that call into Python (streams of Python iterators) must be stopped while there is a Python to call into.
+# Threads that call into Python (streams of Python iterators) must be stopped before the interpreter shuts down.
 _LIVE: weakref.WeakSet[Loader] = weakref.WeakSet()
 
 
@@ -36,5 +36,5 @@ def _go_on_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # A forked child has copies of all locks and none of the threads that would open them.
+    # A forked child has copies of all locks, but none of the threads that would release them.
     os.register_at_fork(before=_pause_all, after_in_parent=_go_on_all)

@@ -1,4 +1,4 @@
-"""Loaders: pipelines in motion. This module is the NumPy door; the others build on it."""
+"""Loaders run pipelines. This module is the NumPy door; the others build on it."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ if TYPE_CHECKING:
 
 
 class Loader(Face):
-    """Gives batches, epoch after epoch: each ``iter(loader)`` starts the next one.
+    """Iterates over the batches of a pipeline: each ``iter(loader)`` starts the next epoch.
 
-    Options, all of them with good defaults. Threads, prefetch and memory never change which batches come:
+    All options have defaults. Threads, prefetch and memory never change which batches come:
 
     * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
     * ``io_threads``: threads that read
-    * ``prefetch``: batches in the making ahead of you
-    * ``memory``: ceiling for batches and look-ahead, in bytes or as ``"2GB"``
+    * ``prefetch``: how many batches are prepared ahead of you
+    * ``memory``: limit for batches and read-ahead, in bytes or as ``"2GB"``
     * ``on_error``: ``"raise"``, ``"skip"`` (the batch gets shorter) or ``"replace"`` (another row takes its place)
-    * ``error_limit``: how many bad samples are too many
-    * ``persistent``: threads live on between epochs and prepare the next one while you use the last batches
-    * ``ledger_rows``: the :meth:`ledger` keeps the rows themselves
+    * ``error_limit``: how many bad samples are allowed
+    * ``persistent``: keep threads between epochs; they prepare the next epoch while you use the last batches
+    * ``ledger_rows``: the :meth:`ledger` also keeps the row numbers
 
     For pipelines with Python functions, and for wrapped data sets:
 
-    * ``workers``: ``"threads"`` (nothing is pickled or copied; Python code of two threads takes turns, NumPy and image
-      libraries mostly do not), ``"processes"`` (results come back in shared memory) or ``"consumer"`` (when you ask)
+    * ``workers``: ``"threads"`` (nothing is pickled or copied; Python code holds the GIL, NumPy and image libraries
+      mostly release it), ``"processes"`` (results come back in shared memory) or ``"consumer"`` (run in your thread when
+      you ask for a batch)
     * ``num_workers``: how many (default: the CPUs this process may use, shared among the ranks of the node)
     * ``multiprocessing_context``: ``"fork"``, ``"forkserver"``, ``"spawn"`` or a context; the platform's own by default
-    * ``on_dead_worker``: ``"raise"``, or ``"replace"`` a worker process that was killed and go on
+    * ``on_dead_worker``: ``"raise"``, or ``"replace"`` a worker process that was killed and continue
 
     Which part of each global batch is this rank's, and how epochs are counted:
 
     * ``rank``, ``world_size``: found from the launcher when not given, see :func:`infeed.world`
     * ``epoch``: the first epoch
-    * ``endless``: one iteration never ends
-    * ``steps_per_epoch``: an iteration is so many steps, and the next goes on with the data where it stopped
+    * ``endless``: an iteration never ends
+    * ``steps_per_epoch``: the number of steps of an iteration; the next iteration continues where it stopped
     """
 
     def __init__(
@@ -120,15 +121,15 @@ class Loader(Face):
         )
 
     def __len__(self) -> int:
-        """Batches of an epoch that this rank gets, as ``len`` of a ``DataLoader``: the same number on every rank.
+        """The number of batches that this rank gets per epoch, like ``len`` of a ``DataLoader``: equal on every rank.
 
-        With ``steps_per_epoch`` it is that number. Endless loaders and streams have no length: a ``TypeError``. Rows are
-        counted by ``len(loader.pipeline)``.
+        With ``steps_per_epoch`` it is that number. Endless loaders and streams have no length and raise ``TypeError``.
+        ``len(loader.pipeline)`` is the number of rows.
         """
         steps = self._core.steps
         if steps is None:
             raise TypeError(
-                "this loader has no length: it is endless, or a stream whose end is not known before it comes"
+                "this loader has no length: it is endless, or a stream of unknown length"
             )
         return steps
 
@@ -138,24 +139,24 @@ class Loader(Face):
         return self._core.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that the next iteration runs. Without it epochs follow each other.
+        """Choose the epoch that the next iteration runs. Without this call, epochs are counted up.
 
-        The epoch that comes next anyway stays where it is, also in its middle: a loop that calls this after
-        :meth:`load_state_dict` goes on where it was.
+        Setting the epoch that is current anyway keeps its position, even in the middle: a loop that calls this after
+        :meth:`load_state_dict` continues where it was.
         """
         self._core.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where you are: what you have received, not what is prefetched. A few hundred bytes of plain data.
+        """The checkpoint: what you have received, not what is prefetched. A few hundred bytes of plain data.
 
-        It is the same on every rank, costs nothing, and can be taken at any step. It works where torch expects a
+        It is the same on every rank, costs almost nothing, and can be taken at any step. It works where torch expects a
         ``Stateful`` object: in ``torch.distributed.checkpoint`` and as a loader of Lightning.
         """
         state: dict[str, Any] = json.loads(self._core.state())
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *, strict: bool = True) -> None:
-        """Go on from a state: the next batch is the one that would have come, bit for bit.
+        """Resume from a state: the next batch is the one that would have come, bit for bit.
 
         Data, order and seed must be those of the state; threads, ranks, batch size and machine need not. With
         ``strict=False`` decoders and transforms may have changed, too.
@@ -163,10 +164,10 @@ class Loader(Face):
         self._core.load_state(json.dumps(dict(state_dict)), strict)
 
     def ledger(self) -> Ledger:
-        """What was handed out so far: per epoch, how many rows, and a hash of them that does not depend on their order.
+        """What was handed out so far: per epoch, the number of rows and an order-independent hash of them.
 
-        Save it with each checkpoint, on each rank. ``infeed verify-epoch`` puts the ledgers of all ranks and all restarts
-        together and proves that every row came exactly as often as promised, or names those that did not.
+        Save it with each checkpoint, on each rank. ``infeed verify-epoch`` merges the ledgers of all ranks and restarts
+        and proves that every row came exactly as often as promised, or names those that did not.
         """
         return Ledger(json.loads(self._core.ledger()))
 
@@ -174,10 +175,10 @@ class Loader(Face):
         return self._batches(self._core.start())
 
     def over(self, batches: Iterable[Sequence[int]], *, epoch: int | None = None) -> Iterator[Any]:
-        """One pass over rows that you choose: each entry of ``batches`` is the rows of one batch.
+        """One pass over rows that you choose: each entry of ``batches`` lists the rows of one batch.
 
-        Random transforms see the rows in ``epoch`` (default: the loader's own). The order, state and ledger of the
-        loader have no part in it.
+        Random transforms draw as in ``epoch`` (default: the loader's own). The order, state and ledger of the loader are
+        neither used nor changed.
         """
         return self._batches(GivenRun(self._core.start_given(self.epoch if epoch is None else epoch), batches))
 
@@ -208,7 +209,7 @@ class Loader(Face):
         return False
 
     def _made(self, run: _core.Run | GivenRun) -> Iterator[Made]:
-        """Batches as this process has them, in order, not yet counted as received."""
+        """The batches of this process, in order, not yet counted as received."""
         if self._layer is not None:
             yield from self._layer.made(self, run)
             return
@@ -216,21 +217,21 @@ class Loader(Face):
             yield Made(self._hand_out(batch))
 
     def _ahead(self, made: Iterator[Made]) -> Iterator[Made]:
-        """For doors that work ahead of the consumer: gives the same batches in the same order, taking some early."""
+        """For doors that prefetch: gives the same batches in the same order, taking some early."""
         return made
 
     def dummy(self, *, endless: bool = False) -> Dummy:
-        """Batches as this loader gives them, that cost nothing: one is made and handed out again and again.
+        """Dummy batches of the same structure: one batch is made and handed out repeatedly.
 
-        Training with them is as fast as training with any loader can be. Values are random (whole numbers that are not
-        images are zero: a class and a token that every model knows); where shapes vary, it is the batch of the first
+        Training with them is as fast as training with any loader can be. Values are random (integers that are not images
+        are zero, which is a valid class and token for every model); where shapes vary, it is the batch of the first
         rows. An iteration has as many steps as an epoch of the loader, or never ends.
         """
         steps = None if endless else self._core.steps
         return Dummy(made_up(self), steps)
 
     def stats(self) -> Stats:
-        """Rates, waits, the stage that holds the loader back, and the bad samples so far."""
+        """Rates, waits, the stage that limits the loader, and the bad samples so far."""
         numbers, text = json.loads(self._core.stats_json()), self._core.stats_text()
         if self._layer is not None:
             numbers["python"], line = self._layer.stats(numbers["seconds"])
@@ -242,9 +243,9 @@ class Loader(Face):
         return self.pipeline.explain()
 
     def close(self) -> None:
-        """Stop every iteration under way, and the threads that wait for the next epoch.
+        """Stop all running iterations, and the threads that wait for the next epoch.
 
-        Happens by itself when a loop is left in the middle and when the loader is dropped.
+        Called automatically when a loop is left early and when the loader is dropped.
         """
         for run in self._runs:
             run.close()
@@ -260,7 +261,7 @@ class Loader(Face):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A loader travels to another process as its pipeline, options and state; it goes on where this one is.
+        # A loader is pickled as its pipeline, options and state; the copy continues where this one is.
         options = {**self._options, **self._layer_options, "rank": self.world.rank, "world_size": self.world.size}
         return _rebuild, (type(self), self.pipeline, options, self.state_dict())
 

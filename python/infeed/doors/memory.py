@@ -1,4 +1,4 @@
-"""The engine's memory as NumPy sees it, and sizes of memory."""
+"""The engine's memory as NumPy arrays, and memory sizes as users write them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_numpy(array: _core.Array) -> Any:
 
 
 def bfloat16() -> Any:
-    """The dtype that NumPy does not have itself."""
+    """The bfloat16 dtype, which NumPy itself does not have."""
     try:
         import ml_dtypes
     except ImportError:
@@ -28,7 +28,7 @@ def bfloat16() -> Any:
 
 
 def in_bytes(memory: int | str | None) -> int | None:
-    """A size as users write it, in bytes."""
+    """A memory size such as ``"2GB"``, in bytes."""
     if not isinstance(memory, str):
         return memory
     text = memory.strip().upper()

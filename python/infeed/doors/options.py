@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LoaderOptions(TypedDict, total=False):
-    """What every door takes: see :class:`~infeed.loader.Loader`, which says what each means and its default.
+    """The options of every door; :class:`~infeed.loader.Loader` documents them and their defaults.
 
-    A dict of options that is kept somewhere can be typed with it:
+    It is also the type of a dict of options:
 
     >>> options: infeed.loader.LoaderOptions = {"threads": 8, "on_error": "skip"}
     >>> train.to_torch(**options)
@@ -42,7 +42,7 @@ class LoaderOptions(TypedDict, total=False):
 
 
 class DeviceOptions(LoaderOptions, total=False):
-    """What the PyTorch door takes with ``device=``: see :class:`~infeed.torch.DeviceLoader`."""
+    """The options of the PyTorch door with ``device=``: see :class:`~infeed.torch.DeviceLoader`."""
 
     channels_last: bool
     dtype: torch.dtype | Mapping[str, torch.dtype] | None
@@ -54,8 +54,8 @@ class DeviceOptions(LoaderOptions, total=False):
 
 
 def names_of(options: type) -> frozenset[str]:
-    """The names that a table of options has."""
-    # A TypedDict has no base class at run time: only its own attributes tell.
+    """The names of all options in a ``TypedDict``."""
+    # A TypedDict does not keep its base classes at run time: only these attributes have all keys.
     keys: frozenset[str] = options.__optional_keys__ | options.__required_keys__  # type: ignore[attr-defined]
     return keys
 
@@ -65,7 +65,7 @@ ON_DEVICE = names_of(DeviceOptions) - names_of(LoaderOptions)
 
 
 def refuse_unknown(door: str, given: Mapping[str, Any], options: type = LoaderOptions, *more: str) -> None:
-    """Refuse an option that a door does not have, and name the nearest that it has."""
+    """Raise for an option that a door does not have, and suggest the closest that it has."""
     names = sorted(names_of(options).union(more))
     for name in given:
         if name not in names:

@@ -1,4 +1,4 @@
-"""What a field of a batch is: for doors that must say so before the first batch."""
+"""The specs of the fields of a batch, for doors that must declare them before the first batch."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Fields(NamedTuple):
 def specs(pipeline: Pipeline) -> Fields:
     """The fields of a batch.
 
-    What only the data can tell (type and rank of an ``npy``, what a Python function gives) is learned from the first
-    rows. Of a stream no row is taken for that: its fields are what the plan says.
+    What only the data can tell (dtype and rank of an ``npy``, results of a Python function) is learned from the first
+    rows. Streams are not read for this: their fields are what the plan says.
     """
     plan = pipeline.plan
     known = {
@@ -89,31 +89,31 @@ def _there(batch: Any) -> bool:
 
 
 def _made_in_python(batches: list[Any]) -> Fields:
-    """What functions give, as far as the first rows tell: an axis that differs between them varies."""
+    """Specs of the results of functions, derived from the first rows: an axis whose size differs between them varies."""
     if not batches:
         raise TypeError(
-            "the first rows do not tell what a batch is: Python functions left them all out, or samples are neither dicts"
-            " nor tuples"
+            "the fields of a batch cannot be derived from the first rows: Python functions dropped them all, or samples"
+            " are neither dicts nor tuples"
         )
     out = []
     for name in _columns(batches[0]):
         found = [_settle(name, None, _columns(batch)[name]) for batch in batches]
         shapes = {spec.shape for spec in found}
         if len({(spec.kind, spec.dtype, len(spec.shape)) for spec in found}) > 1:
-            raise TypeError(f"the field {name!r} has another type in another row, and a column has one type")
+            raise TypeError(f"the field {name!r} has different types in different rows, and a column has one type")
         shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))
         out.append(Spec(name, found[0].kind, found[0].dtype, shape))
     return Fields(out, isinstance(batches[0], tuple))
 
 
 def _settle(name: str, known: Spec | None, column: Any) -> Spec:
-    """What the plan says, corrected by a sample."""
+    """The spec of the plan, corrected by a sample."""
     if known is not None and known.kind in _LISTS:
         return known
     item = column[0]
     if item is None:
         if known is None:
-            raise TypeError(f"the first row does not tell what the field {name!r} is: it is not there")
+            raise TypeError(f"the type of the field {name!r} is unknown: the first row has no value for it")
         return known
     if isinstance(item, str | bytes):
         return Spec(name, "text" if isinstance(item, str) else "bytes", _dtype("u8"), (None,))

@@ -1,4 +1,4 @@
-"""The TensorFlow door: a pipeline as ``tf.data.Dataset``, one hand-over per batch."""
+"""The TensorFlow door: a pipeline as ``tf.data.Dataset`` with one element per batch."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class TfLoader(Loader):
-    """The :class:`~infeed.loader.Loader` behind a dataset; :func:`loader_of` finds it.
+    """The :class:`~infeed.loader.Loader` behind a dataset; :func:`loader_of` returns it.
 
-    A batch counts as received when TensorFlow takes it. Where TensorFlow prefetches, it has taken more than your model
-    has seen: ``state_dict(after=k)`` is the state after ``k`` batches of the pass under way.
+    A batch counts as received when TensorFlow takes it. If TensorFlow prefetches, it has taken more batches than your
+    model has seen: ``state_dict(after=k)`` is the state after ``k`` batches of the current pass.
     """
 
     KEPT = 1024
@@ -41,7 +41,7 @@ class TfLoader(Loader):
         self._counted = False
 
     def state_dict(self, *, after: int | None = None) -> dict[str, Any]:
-        """Where you are; see :meth:`infeed.Loader.state_dict`. ``after`` counts the batches that your model has seen."""
+        """The state; see :meth:`infeed.Loader.state_dict`. ``after`` is the number of batches your model has seen."""
         if after is None:
             return super().state_dict()
         back = self._taken - after
@@ -55,7 +55,7 @@ class TfLoader(Loader):
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *, strict: bool = True) -> None:
-        """Go on from a state. In the middle of an epoch only ``to_tf(state=...)`` can do it."""
+        """Resume from a state between epochs. For a state inside an epoch use ``to_tf(state=...)``."""
         if self._counted and self._partial(state_dict):
             raise RuntimeError(
                 "this dataset has promised TensorFlow as many batches as an epoch has, and from this state there are"
@@ -77,7 +77,7 @@ class TfLoader(Loader):
             yield batch
 
     def _convert(self, column: Any, kind: str, array: Any = None) -> Any:
-        # Tensors hold no JSON objects: they stay as they are written.
+        # Tensors hold no JSON objects: JSON stays text.
         return column if kind == "json" else super()._convert(column, kind, array)
 
 
@@ -118,9 +118,9 @@ def dataset(
     elif loader._options["endless"]:
         out = out.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     settings = tf.data.Options()
-    # infeed has given each rank its own rows already.
+    # infeed gives each rank its own rows.
     settings.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-    # Batches are made ahead as it is; taken unasked, they would count as received.
+    # infeed prefetches already, and batches that TensorFlow prefetches would count as received.
     settings.experimental_optimization.inject_prefetch = False
     out = out.with_options(settings)
     out.infeed_loader = loader
@@ -128,7 +128,7 @@ def dataset(
 
 
 def loader_of(dataset: tf.data.Dataset) -> TfLoader:
-    """The loader behind a dataset, also through ``prefetch``, ``map`` and the like: for states, statistics, ledgers."""
+    """The loader behind a dataset, even through ``prefetch``, ``map`` etc.: for states, statistics and ledgers."""
     open_ends = [dataset]
     while open_ends:
         end = open_ends.pop()
@@ -141,20 +141,20 @@ def loader_of(dataset: tf.data.Dataset) -> TfLoader:
 
 
 class _Field:
-    """How one field gets into a tensor: in parts that NumPy can hold, joined inside TensorFlow."""
+    """Turns one field into a tensor: parts that NumPy can hold, joined inside TensorFlow."""
 
     def __init__(self, spec: Spec, *, ragged: bool) -> None:
         self.spec = spec
         self.text = spec.kind != "array"
         self.ragged = ragged and not self.text
-        # Axes up to the last that varies are cut by splits; the others belong to the values.
+        # Axes up to the last one that varies become row splits; the others belong to the values.
         varying = [axis for axis, size in enumerate(spec.shape) if size is None]
         self.cuts = 1 + varying[-1] if self.ragged else 0
         self.inner = tuple(size or 0 for size in spec.shape[self.cuts :])
 
     @property
     def signature(self) -> Any:
-        """What :meth:`parts` gives."""
+        """The ``tf.TensorSpec`` of what :meth:`parts` gives."""
         if self.text:
             return tf.TensorSpec((None,), tf.string)
         dtype = tf.as_dtype(self.spec.dtype)
@@ -164,7 +164,7 @@ class _Field:
         return (tf.TensorSpec((None, *self.inner), dtype), *splits)
 
     def parts(self, column: Any) -> Any:
-        """Arrays that TensorFlow takes over: without a copy where they are aligned, as those of a batch are."""
+        """Arrays for TensorFlow, which takes them without a copy if they are aligned, as those of a batch are."""
         if self.text:
             texts = ["" if item is None else item if isinstance(item, str) else bytes(item) for item in column]
             return np.array(texts, dtype=object)
@@ -182,7 +182,7 @@ class _Field:
         return np.cumsum([0, *lengths], dtype=np.int64)
 
     def join(self, parts: Any) -> Any:
-        """The tensor, inside TensorFlow."""
+        """The tensor made of the parts; runs inside TensorFlow."""
         if not self.ragged:
             return parts
         values, *splits = parts

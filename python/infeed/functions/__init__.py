@@ -1,7 +1,7 @@
 """Python functions in pipelines: what they are applied to, how their results become batches, and who runs them.
 
-Rows are read, decoded and transformed by the engine; what it gives is handed to the functions sample by sample, and their
-results are collated. One step of the order stays one batch, so order, resume and ledgers hold as they do without them.
+The engine reads, decodes and transforms rows; the functions get its results sample by sample, and theirs are collated.
+One step of the order stays one batch, so order, resume and ledgers work as they do without functions.
 """
 
 from .stage import Function

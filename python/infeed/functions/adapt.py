@@ -1,4 +1,4 @@
-"""Augmentations of other libraries, called the way each wants to be called."""
+"""Adapters for the calling conventions of other augmentation libraries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def library(call: Any) -> str | None:
-    """The library that a callable comes from, when it is one that has habits of its own."""
+    """The library that a callable comes from, if that library needs an adapter."""
     for cls in type(call).__mro__:
         root = cls.__module__.partition(".")[0]
         if root == "albumentations":
@@ -38,7 +38,7 @@ class _Albumentations:
         self.call = call
 
     def seed(self, number: int) -> None:
-        """Its generators are its own: global seeds do not reach them."""
+        """Seed its generators: they are its own, so global seeds do not affect them."""
         if hasattr(self.call, "set_random_seed"):
             self.call.set_random_seed(number % 2**32)
 

@@ -1,4 +1,4 @@
-"""Samples that Python made, put together into a batch."""
+"""Collates samples made in Python into a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def collate(samples: Sequence[Any], *, ragged: Ragged = "list", pad_value: float
     """Dicts become a dict of batches, tuples a tuple of batches; arrays, tensors and numbers become one array.
 
     Arrays whose shapes differ become a list, or with ``ragged="pad"`` one array. Text, bytes and everything else become
-    lists. ``new`` makes the memory: in a worker process it lies where the consumer sees it.
+    lists. ``new`` allocates the arrays: in a worker process, in memory shared with the consumer.
     """
     first = samples[0]
     if isinstance(first, Mapping):
@@ -107,7 +107,7 @@ def _tensors(tensors: Sequence[Any], ragged: str, pad_value: float, new: New) ->
     if first.device.type != "cpu" or first.is_sparse or first.dtype not in _torch_types():
         return torch.stack(list(tensors)) if all(t.shape == first.shape for t in tensors) else list(tensors)
     if all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
-        # As NumPy memory, which may lie in a worker's shared memory; the tensor is a view of it.
+        # Allocated as a NumPy array, which may be in a worker's shared memory; the tensor is a view of it.
         out = torch.from_numpy(new((len(tensors), *first.shape), _torch_types()[first.dtype]))
         return torch.stack([t.as_subclass(torch.Tensor) for t in tensors], out=out)
     if ragged != "pad":
@@ -119,7 +119,7 @@ _TYPES: dict[Any, np.dtype[Any]] = {}
 
 
 def _torch_types() -> dict[Any, np.dtype[Any]]:
-    """Element types that both know; looked up when torch is there."""
+    """The element types that both torch and NumPy have. A function, because it needs torch."""
     if not _TYPES:
         import torch
 

@@ -1,4 +1,4 @@
-"""The Python part of a loader: it takes what the engine made and gives what the consumer gets."""
+"""The Python part of a loader: turns the batches of the engine into those that the consumer gets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Layer:
                 'on_error="replace" works on what infeed decodes; with Python functions use "skip" or "raise"'
             )
         plan = pipeline.plan
-        # Either every source has fields, or none of them: joins see to that.
+        # Either every source has fields or none has: joins check that.
         wrapped = [] if plan.fields else [(rows, pipeline._given[name].object) for name, rows in plan.leaves]
         self.tail = Tail(
             pipeline._functions,
@@ -72,7 +72,7 @@ class Layer:
         return loader._whole(value, batch)
 
     def stats(self, seconds: float) -> tuple[dict[str, Any], str]:
-        """How busy the functions kept who runs them: numbers, and a line."""
+        """How busy the workers that run the functions were: numbers, and a line of text."""
         count = self.runner.workers
         share = min(1.0, self.spent / 1e9 / max(seconds * count, 1e-9))
         numbers = {"workers": self.workers, "count": count, "busy": share}
@@ -80,7 +80,7 @@ class Layer:
         return numbers, f"python functions: {100 * share:.0f} % of {who}"
 
     def close(self) -> None:
-        """Let go of threads and processes."""
+        """Release threads and processes."""
         self.runner.close()
 
 
@@ -91,11 +91,11 @@ class _Steps:
         self.loader, self.run = loader, run
 
     def ready(self) -> bool:
-        """Whether the engine has one."""
+        """Whether the engine has a batch ready."""
         return self.run.ready()
 
     def take(self) -> tuple[_core.Batch, Task] | None:
-        """The next, or None at the end."""
+        """The next batch and its task, or None at the end."""
         batch = self.run.take()
         if batch is None:
             return None
@@ -103,7 +103,7 @@ class _Steps:
 
 
 def _told(failed: Failed, batch: _core.Batch, elsewhere: bool) -> BaseException:
-    """The user's own exception, with where it happened."""
+    """The user's own exception, with a note that says where it happened."""
     error = failed.error
     row, key, shard = batch.rows()[failed.at], batch.keys()[failed.at], batch.shards()[failed.at]
     named = "" if key == str(row) else f", key {key!r}"
@@ -114,7 +114,7 @@ def _told(failed: Failed, batch: _core.Batch, elsewhere: bool) -> BaseException:
 
 
 def _each(value: Any, change: Any, change_item: Any) -> Any:
-    """Every array of a batch changed, and every array in its lists; the structure stays."""
+    """Convert every array of a batch, and every array in its lists; keep the structure."""
     if isinstance(value, Mapping):
         return {key: _each(item, change, change_item) for key, item in value.items()}
     if isinstance(value, tuple):

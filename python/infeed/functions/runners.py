@@ -1,4 +1,4 @@
-"""Who runs the Python part: the consumer itself, threads, or worker processes."""
+"""Runners of Python functions: in the consumer's thread, in threads, or in worker processes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .._typing import OnDeadWorker, Workers, one_of
 from .tail import Result, Tail, Task
 
 T = TypeVar("T", covariant=True)
-# How long to wait for the oldest result before looking whether there is another task to hand out.
+# Seconds to wait for the oldest result before checking for another task to hand out.
 GLANCE = 0.002
 
 
 class Steps(Protocol[T]):
-    """Where tasks come from: with each something that comes back beside its result."""
+    """A source of tasks. Each task comes with an object that is returned with its result."""
 
     def ready(self) -> bool:
         """Whether :meth:`take` would not have to wait."""
@@ -34,7 +34,7 @@ class Runner:
         self.workers = workers
 
     def results(self, steps: Steps[T]) -> Iterator[tuple[T, Result]]:
-        """The results of all steps, in order. An error of a step comes after the results before it."""
+        """The results of all steps, in order. The error of a step is raised after the results before it."""
         pending: deque[tuple[T, Any]] = deque()
         ended: BaseException | bool = False
         depth = 2 * self.workers
@@ -67,14 +67,14 @@ class Runner:
         raise NotImplementedError
 
     def end(self, handle: Any, patience: float | None) -> Result | None:
-        """Its result; None when ``patience`` is over before it is there."""
+        """The result of a task, or None if it is not done within ``patience`` seconds."""
         raise NotImplementedError
 
     def forget(self, handle: Any) -> None:
-        """Nobody waits for this task any more."""
+        """Drop a task whose result is no longer needed."""
 
     def close(self) -> None:
-        """Let go of threads and processes."""
+        """Release threads and processes."""
 
 
 class InConsumer(Runner):
@@ -90,20 +90,20 @@ class InConsumer(Runner):
 
 
 class InThreads(Runner):
-    """Runs in threads: no copies and nothing to pickle, but Python code of two threads takes turns."""
+    """Runs in threads: no copies and nothing to pickle, but Python code of the threads shares the GIL."""
 
     _pool: concurrent.futures.ThreadPoolExecutor | None = None
 
     def __init__(self, tail: Tail, workers: int) -> None:
         super().__init__(tail, workers)
         self._process = os.getpid()
-        # Global generators belong to all threads, the consumer's among them: nobody can seed them for one row.
+        # Global generators are shared by all threads, including the consumer's, so they cannot be seeded per row.
         tail.seeds = False
 
     def begin(self, task: Task) -> Any:
         """Start a task."""
         if self._process != os.getpid():
-            # The threads stayed behind when the process forked.
+            # This process was forked: the threads exist only in the parent.
             self._pool, self._process = None, os.getpid()
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(self.workers, "infeed-python")
@@ -146,12 +146,12 @@ class InProcesses(Runner):
         from ..work import Pool
 
         if self._process != os.getpid():
-            # The workers are the parent's.
+            # This process was forked: the workers belong to the parent.
             self._pool, self._process = None, os.getpid()
             self._done.clear()
             self._forgotten.clear()
         if self._pool is not None and not self._pool.is_alive():
-            # A worker died, and this is another epoch.
+            # A worker died in an earlier epoch: start new ones.
             self.close()
         if self._pool is None:
             replace = self.on_dead_worker == "replace"
@@ -194,7 +194,7 @@ class InProcesses(Runner):
 
 
 class _Make:
-    """Makes, in each worker process, the function that does tasks."""
+    """Creates, in each worker process, the function that runs tasks."""
 
     def __init__(self, tail: Tail) -> None:
         self.tail = tail
@@ -206,7 +206,7 @@ class _Make:
 
 
 def portable(result: Result) -> Result:
-    """A result that can leave its process: the traceback of an error goes along as text."""
+    """A result that can be sent to another process: the traceback of an error is included as text."""
     if result.failed is not None:
         import pickle
 
@@ -225,7 +225,7 @@ def runner(
     context: Any = None,
     on_dead_worker: OnDeadWorker = "raise",
 ) -> Runner:
-    """The runner by its name."""
+    """Create a runner by its name."""
     one_of("on_dead_worker", on_dead_worker, OnDeadWorker)
     one_of("workers", workers, Workers)
     if workers == "consumer":

@@ -1,4 +1,4 @@
-"""Random choices of Python functions: addressed by (seed, epoch, row), as those of the engine are."""
+"""Random generators for Python functions, addressed by (seed, epoch, row) like those of the engine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import _core
 
-# Stage numbers of the engine count up from 0; those of Python functions live elsewhere.
+# Stage numbers of the engine start at 0; those of Python functions start here, so they never collide.
 FIRST = 1 << 32
-# What the global generators are seeded with, once per row.
+# The stage number for the seed of the global generators, which are seeded once per row.
 ROW = 1 << 33
 
 
@@ -22,17 +22,17 @@ def generator(seed: int, epoch: int, row: int, stage: int) -> np.random.Generato
 
 
 def seed_all(number: int) -> None:
-    """Seed the generators that libraries use when nobody gives them one."""
+    """Seed the global generators: those that libraries use by default."""
     random.seed(number)
     np.random.seed(number % 2**32)
     torch = sys.modules.get("torch")
     if torch is not None:
-        # The CPU's generator alone: `torch.manual_seed` would reach for every device.
+        # Only the CPU's generator: `torch.manual_seed` would seed every device.
         torch.random.default_generator.manual_seed(number % 2**63)
 
 
 class Kept:
-    """The state of those generators, put back when the block ends: the consumer's randomness is its own."""
+    """Restores the state of those generators at the end of a block, so that the consumer's randomness is unaffected."""
 
     def __enter__(self) -> None:
         self.random = random.getstate()

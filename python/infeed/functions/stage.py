@@ -17,7 +17,7 @@ from .adapt import adapted
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """What is called, on what, and the number that addresses its random choices.
+    """A callable, the fields it is applied to, and the stage number of its random choices.
 
     ``op`` is ``map``, ``filter``, ``flat_map``, ``map_batch``, ``native`` (transforms of infeed behind a Python function)
     or ``tuple``.
@@ -31,7 +31,7 @@ class Function:
 
     @property
     def name(self) -> str:
-        """What messages and ``explain()`` call it."""
+        """The name in messages and in ``explain()``."""
         if self.op == "tuple":
             return f"to_tuple({', '.join(self.call)})"
         if self.op == "native":
@@ -41,7 +41,7 @@ class Function:
         return f"{self.op}({what})"
 
     def prepared(self) -> Prepared:
-        """What :class:`~infeed.functions.Tail` calls, made where it runs."""
+        """What :class:`~infeed.functions.Tail` calls; created in the process that runs it."""
         if self.op == "native":
             return Prepared(_Native(self.call, self.number))
         if self.op == "tuple":
@@ -55,8 +55,8 @@ class Function:
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """``call(value, rng)``, or ``call(value, address)`` for transforms of infeed; ``seed`` for libraries whose generators
-    are their own.
+    """``call(value, rng)``, or ``call(value, address)`` for transforms of infeed; ``seed`` for libraries that have their
+    own generators.
     """
 
     call: Callable[[Any, Any], Any]
@@ -89,7 +89,7 @@ def on_array(chain: _core.Chain, value: Any, address: tuple[int, int, int, int])
 
 
 def takes_rng(call: Any) -> bool:
-    """Whether a function asks for its own random generator by having a parameter ``rng``."""
+    """Whether a function has a parameter ``rng``, which asks for its own random generator."""
     try:
         return "rng" in inspect.signature(call).parameters
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""From the rows of a step to its batch, as far as Python makes it."""
+"""The part of making a batch that runs in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .stage import Function, Prepared, takes_rng
 
 @dataclasses.dataclass(slots=True, repr=False)
 class Task:
-    """One step: its rows, and what the engine made of them."""
+    """One step: its rows, and the samples that the engine made of them."""
 
     epoch: int
     rows: list[int]
@@ -33,7 +33,7 @@ class Task:
 
 @dataclasses.dataclass(slots=True)
 class Failed:
-    """A function that failed, and on which of the step's rows."""
+    """The function that failed, and the row of the step it failed on."""
 
     at: int
     function: str
@@ -43,7 +43,7 @@ class Failed:
 
 @dataclasses.dataclass(slots=True)
 class Result:
-    """A batch, or what stopped it. ``kept`` are the places of the step that are in the batch, once per sample."""
+    """A batch, or the failure that prevented it. ``kept`` has one entry per sample: the place in the step it is from."""
 
     value: Any
     kept: list[int] | None = None
@@ -59,9 +59,9 @@ class _Stop(Exception):
 
 
 class Tail:
-    """What is done in Python: rows are fetched from wrapped objects, functions applied, samples collated.
+    """Fetches rows from wrapped objects, applies functions and collates samples.
 
-    It knows nothing of threads or processes, and may be pickled to wherever it is to run.
+    It is independent of threads and processes, and can be pickled to the process that runs it.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Tail:
         self.ragged, self.pad_value = ragged, pad_value
         self.collate = collate
         self._calls: list[Prepared] | None = None
-        # Generators are seeded only for functions that might use them and have not asked for one of their own.
+        # Global generators are seeded only for functions that may use them, i.e. have no parameter `rng`.
         asked = [f for f in functions if f.op in ("map", "filter", "flat_map", "map_batch")]
         self.seeds = bool(self.sources) or any(f.seeded and not takes_rng(f.call) for f in asked)
 
@@ -91,7 +91,7 @@ class Tail:
         return _tail, (self.functions, {key: getattr(self, key) for key in keys})
 
     def run(self, task: Task, new: New = np.empty, *, keep: bool = False) -> Result:
-        """Make the batch of a step. With ``keep`` the global generators are as before afterwards."""
+        """Make the batch of a step. With ``keep`` the state of the global generators is restored afterwards."""
         start = time.perf_counter_ns()
         with Kept() if keep and self.seeds else contextlib.nullcontext():
             result = self._run(task, new)
@@ -147,8 +147,8 @@ class Tail:
                 prepared.seed(number)
 
     def _empty(self, task: Task) -> Any:
-        """A batch without samples, of the structure that a batch with samples has: what the first row would have become
-        had nobody filtered it.
+        """A batch without samples that has the structure of a batch with samples: the structure is that of the first row,
+        with filters ignored.
         """
         try:
             value = self._sample(task, 0)
@@ -160,7 +160,7 @@ class Tail:
             return {}
 
     def _fetch_many(self, task: Task) -> list[Any] | None:
-        """Data sets that can give many rows at once are asked once per batch."""
+        """Fetch a whole batch with one call, from data sets that support it."""
         if len(self.sources) != 1 or not hasattr(self.sources[0][1], "__getitems__"):
             return None
         if self.seeds:
@@ -223,7 +223,7 @@ def _with(call: Callable[[Any, Any], Any], rng: _Later) -> Callable[[Any], Any]:
 
 
 class _Later:
-    """A generator that is made when a function asks for it."""
+    """A generator that is created on first use."""
 
     def __init__(self, address: tuple[int, int, int, int]) -> None:
         self.address = address
@@ -233,7 +233,7 @@ class _Later:
 
 
 def _apply(function: Function, call: Callable[..., Any], value: Any, address: tuple[int, int, int]) -> list[Any]:
-    """One function on one sample: the samples that come out of it."""
+    """Apply one function to one sample; returns the samples that it gives."""
     if function.op == "native":
         return [_on_fields(value, function.on, lambda v: call(v, address)) if function.on else call(value, address)]
     rng = _Later((*address, function.number))
@@ -257,7 +257,7 @@ def _values(sample: Any, on: tuple[str, ...]) -> Any:
 
 
 def _on_fields(sample: Any, on: tuple[str, ...], call: Callable[[Any], Any]) -> Any:
-    """A function on one field, or on several at once: it then takes a tuple and gives one."""
+    """Apply a function to one field, or to several at once: it then takes and returns a tuple."""
     made = call(_values(sample, on))
     out = dict(sample)
     if len(on) == 1:

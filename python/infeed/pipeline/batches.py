@@ -30,14 +30,14 @@ class BatchStages(Description):
     ) -> Self:
         """Make batches of ``size`` samples on every rank, or of ``global_size`` samples over all ranks together.
 
-        ``last`` says what becomes of rows that do not fill a batch: ``"short"`` (a smaller batch, shared evenly by the
-        ranks), ``"drop"`` (the same as ``drop_last=True``) or ``"pad"`` (rows from the epoch's start fill it up; they are
-        marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
+        ``last`` says what happens to remaining rows that do not fill a batch: ``"short"`` (a smaller batch, shared evenly
+        by the ranks), ``"drop"`` (the same as ``drop_last=True``) or ``"pad"`` (filled up with rows from the epoch's
+        start, which are marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
 
         Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
         ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``: to the longest of the
-        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that makes
-        a batch of a list of samples instead.
+        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that is called
+        instead, to make a batch from a list of samples.
         """
         one_of("ragged", ragged, Ragged)
         one_of("last", last, LastBatch)
@@ -71,10 +71,10 @@ class BatchStages(Description):
     ) -> Self:
         """Apply transforms to whole batches, after :meth:`batch`: ``MixUp``, ``CutMix``, ``RandomMix``, or functions.
 
-        ``on`` names the fields; without it transforms mean every image, and functions take and give the whole batch. The
-        labels of a mixed batch become shares of classes, ``float32[batch, num_classes]``. Each batch is mixed by the
-        thread that finishes it; its random choices depend on (seed, epoch, first row of the batch), and so does the
-        generator that a function with a parameter ``rng`` gets. Functions run where those of :meth:`map` run.
+        ``on`` names the fields; without it transforms apply to every image, and functions take and return the whole
+        batch. The labels of a mixed batch become class probabilities, ``float32[batch, num_classes]``. Each batch is
+        mixed by the thread that finishes it; its random choices depend on (seed, epoch, first row of the batch), and so
+        does the generator that a function with a parameter ``rng`` gets. Functions run where those of :meth:`map` run.
         """
         if not transforms:
             raise ValueError("map_batch needs at least one transform or function")

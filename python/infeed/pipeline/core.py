@@ -1,4 +1,4 @@
-"""The pipeline itself: all stages together, the doors, and what a pipeline says of its order."""
+"""The pipeline class: all stages, the doors, and information about the order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         lost = ON_DEVICE & options.keys()
         if lost:
             raise TypeError(
-                f'{min(lost)}= is an option of the way to a device: give device="cuda" (or "cpu") with it'
+                f'{min(lost)}= needs a device: give device="cuda" (or "cpu") with it'
             )
         return TorchLoader(self, **options)
 
@@ -76,8 +76,8 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
     ) -> JaxLoader:
         """Open the JAX door: a :class:`~infeed.jax.JaxLoader` whose batches are dicts of ``jax.Array``.
 
-        With ``sharding`` they are global arrays over the devices of all processes. The next ``ahead`` batches are on
-        their way to the device before they are asked for. See :class:`~infeed.loader.Loader` for the other options.
+        With ``sharding`` they are global arrays over the devices of all processes. Transfers of the next ``ahead``
+        batches are started before they are asked for. See :class:`~infeed.loader.Loader` for the other options.
         """
         from ..doors.jax import JaxLoader
 
@@ -88,8 +88,8 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         """Open the TensorFlow door: a ``tf.data.Dataset`` whose elements are batches. Each pass is the next epoch.
 
         Numeric arrays share the batch's memory; texts, JSON and bytes are ``tf.string``; arrays of varying shape are
-        ``tf.RaggedTensor``. ``state`` begins where a :meth:`~infeed.Loader.state_dict` says;
-        :func:`infeed.tf.loader_of` finds the loader behind the dataset. See :class:`~infeed.loader.Loader` for the
+        ``tf.RaggedTensor``. ``state`` resumes from a :meth:`~infeed.Loader.state_dict`;
+        :func:`infeed.tf.loader_of` returns the loader behind the dataset. See :class:`~infeed.loader.Loader` for the
         options.
         """
         from ..doors.tf import dataset
@@ -100,8 +100,8 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
     def to_arrow(self, *, meta: bool = False, **options: Unpack[LoaderOptions]) -> ArrowLoader:
         """Open the Arrow door: an :class:`~infeed.arrow_door.ArrowLoader` whose batches are ``pyarrow.RecordBatch``.
 
-        Polars, pandas, DuckDB and all that speak Arrow take them. ``meta=True`` adds the columns ``__key__``, ``__row__``
-        and ``__url__``. See :class:`~infeed.loader.Loader` for the other options.
+        Polars, pandas, DuckDB and other Arrow libraries accept them. ``meta=True`` adds the columns ``__key__``,
+        ``__row__`` and ``__url__``. See :class:`~infeed.loader.Loader` for the other options.
         """
         from ..doors.arrow import ArrowLoader
 
@@ -113,19 +113,19 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         return self.plan.explain()
 
     def order(self, epoch: int = 0, start: int = 0, stop: int | None = None) -> npt.NDArray[np.int64]:
-        """The row numbers of an epoch in their order, without reading: those of ``batch["__row__"]``."""
+        """The row numbers of an epoch in order, as in ``batch["__row__"]``, without reading the rows."""
         stop = self.rows() if stop is None else stop
         return np.asarray(self.plan.order(epoch, start, stop), dtype=np.int64)
 
     def quality(self, *, epoch: int = 0, batch: int | None = None) -> Quality:
-        """How well the order mixes, measured: against a global shuffle, and how many shards feed one batch."""
+        """How well the order shuffles, compared with a global shuffle, and how many shards contribute to one batch."""
         self.rows()
         numbers, text = self.plan.quality(epoch, batch)
         return Quality(json.loads(numbers), text)
 
     def verify(self, ledgers: Iterable[Mapping[str, Any]], epoch: int | None = None) -> Verdict:
-        """Hold the :meth:`~infeed.Loader.ledger` of all ranks and all restarts against the order of an epoch, or of every
-        epoch they know. ``infeed verify-epoch`` does the same with files.
+        """Check the :meth:`~infeed.Loader.ledger` of all ranks and restarts against the order of an epoch, or of every
+        epoch they contain. ``infeed verify-epoch`` does the same with files.
         """
         exact, text = self.plan.verify([json.dumps(dict(ledger)) for ledger in ledgers], epoch)
         return Verdict(exact, text)
@@ -133,7 +133,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recipe to a file that ``infeed bench`` and ``infeed verify-epoch`` read."""
         if self._given or self._runs_python:
-            raise ValueError("what Python hands over (iterators, arrays, functions) has no recipe to be written down")
+            raise ValueError("a pipeline with Python objects (iterators, arrays, functions) cannot be saved as a recipe")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.recipe, file, indent=1)
 
@@ -143,4 +143,4 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         return concat([self, other])
 
     def __iter__(self) -> Any:
-        raise TypeError("a pipeline only describes; iterate over pipeline.to_numpy() or another door")
+        raise TypeError("a pipeline is only a description; iterate over pipeline.to_numpy() or another door")

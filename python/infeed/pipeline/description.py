@@ -1,4 +1,4 @@
-"""What a pipeline is, apart from what can be done with it: a recipe, and what Python hands over beside it."""
+"""The data of a pipeline: a recipe, and the Python objects that a recipe cannot hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..recipes import is_wrapped, short
 
 
 class Description:
-    """A recipe that grows stage by stage. Immutable: every stage makes a new one."""
+    """A recipe built stage by stage. Immutable: every stage makes a new one."""
 
     def __init__(
         self,
@@ -22,9 +22,9 @@ class Description:
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> None:
         self._json = json.dumps(recipe)
-        # What a recipe cannot hold, by the name that stands in its place: iterators, arrays, wrapped data sets.
+        # Objects that a recipe cannot hold (iterators, arrays, wrapped data sets), by the name used in the recipe.
         self._given = dict(given or {})
-        # Nor functions: the recipe has their names.
+        # Python functions; the recipe has only their names.
         self._functions = tuple(functions)
         self._collate = collate
         self._plan: _core.Plan | None = None
@@ -37,7 +37,7 @@ class Description:
 
     @property
     def plan(self) -> _core.Plan:
-        """The recipe checked against its data. Opens the files when asked for the first time."""
+        """The recipe checked against its data. The first access opens the files."""
         if self._plan is None:
             self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
         return self._plan
@@ -48,14 +48,14 @@ class Description:
         return type(self)(recipe, self._given, self._functions, self._collate)
 
     def _call(self, *functions: Function) -> Self:
-        """With Python functions at its end."""
+        """This description with Python functions appended."""
         recipe = self.recipe
         recipe["stage"] += [{"op": "python", "what": function.name} for function in functions]
         return type(self)(recipe, self._given, (*self._functions, *functions), self._collate)
 
     @property
     def _runs_python(self) -> bool:
-        """Whether a part of every sample is made in Python."""
+        """Whether Python code runs for samples or batches."""
         return bool(self._functions) or self._collate is not None or any(is_wrapped(g) for g in self._given.values())
 
     @property
@@ -74,24 +74,24 @@ class Description:
         return self.plan.classes
 
     def rows(self) -> int:
-        """How many rows an epoch has, over all ranks: the same as ``len(pipeline)``.
+        """The number of rows of an epoch, over all ranks: the same as ``len(pipeline)``.
 
-        A pipeline is what a ``Dataset`` is to PyTorch and Hugging Face users, so its length counts rows, before and after
-        :meth:`batch`. ``len(loader)`` counts batches, as that of a ``DataLoader`` does: the steps of one rank.
+        A pipeline corresponds to a ``Dataset`` of PyTorch or Hugging Face, so its length counts rows, before and after
+        :meth:`batch`. ``len(loader)`` counts batches, as for a ``DataLoader``: the steps of one rank.
 
-        Rows are counted as the order has them: after ``take``, ``subset``, ``balance`` and filters that need no decoding.
-        A row that comes twice counts twice. A row that is left out only when its sample is made (a filter over decoded
-        fields, a Python function, a bad sample) counts too: it makes a batch shorter. ``pipeline.plan.rows`` is how many
-        rows the files have.
+        Rows are counted after ``take``, ``subset``, ``balance`` and filters that need no decoding. A row that comes twice
+        counts twice. A row that is dropped only when its sample is made (by a filter over decoded fields, by a Python
+        function, as a bad sample) counts too: it makes a batch shorter. ``pipeline.plan.rows`` is the number of rows in
+        the files.
 
-        A stream has no length: this is a ``TypeError``.
+        A stream has no length: this raises ``TypeError``.
         """
         if self.plan.is_stream:
-            raise TypeError("nobody knows how many rows a stream has before it ends")
+            raise TypeError("a stream has no length: it is not known how many rows it has before it ends")
         return self.plan.places
 
     def __len__(self) -> int:
-        """Rows of an epoch: :meth:`rows`. Batches are counted by ``len(loader)``."""
+        """Rows of an epoch: :meth:`rows`. ``len(loader)`` counts batches."""
         return self.rows()
 
     def __eq__(self, other: object) -> bool:

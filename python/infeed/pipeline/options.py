@@ -1,4 +1,4 @@
-"""Options of stages that stand for a transform: those of the transform, for type checkers."""
+"""Options of the stages that apply one transform: the options of that transform, for type checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages that say which rows come, and in which order."""
+"""The stages that select and order rows."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ class OrderStages(Description):
 
         ``kind`` is
 
-        * ``"global"``: every row can come anywhere; the default wherever rows can be addressed one by one
-        * ``"block"``: shards in random order, rows mixed inside a ``window`` of so many shards. That many shards feed one
-          batch, which is kind to disks that seek and to remote stores. ``block`` cuts shards into blocks of at most so
-          many rows. The default for tables, whose row groups are decoded as a whole: about a million rows are mixed
-        * ``"buffer"``: through a buffer of ``buffer`` rows that gives its first row when ``initial`` are in it, as
-          WebDataset does; the default for streams
-        * ``"none"``: not at all
+        * ``"global"``: every row can come at any place; the default wherever rows can be addressed one by one
+        * ``"block"``: shards in random order, rows shuffled within a ``window`` of that many shards. A batch reads from
+          that many shards only, which suits hard disks and remote stores. ``block`` splits shards into blocks of at most
+          that many rows. The default for tables, whose row groups are decoded as a whole: about a million rows are
+          shuffled at a time
+        * ``"buffer"``: through a buffer of ``buffer`` rows that gives its first row when it holds ``initial`` rows, as
+          in WebDataset; the default for streams
+        * ``"none"``: no shuffling
 
-        Giving ``window`` or ``buffer`` says the kind. :meth:`quality` measures how well a choice mixes.
+        Giving ``window`` or ``buffer`` implies the kind. :meth:`quality` measures how well a choice shuffles.
         """
         one_of("kind", kind, ShuffleKind)
         stage: dict[str, Any] = {"seed": whole("seed", seed)}
@@ -97,7 +98,7 @@ class OrderStages(Description):
         ]
 
     def kfold(self, folds: int, *, seed: int | None = None) -> list[tuple[Self, Self]]:
-        """Pairs (train, validation) for cross-validation. Without a seed folds are neighbours, as in scikit-learn."""
+        """Pairs (train, validation) for cross-validation. Without a seed, folds are contiguous, as in scikit-learn."""
         stage: dict[str, Any] = {"op": "fold", "folds": whole("folds", folds)}
         if seed is not None:
             stage["seed"] = whole("seed", seed)
@@ -107,7 +108,7 @@ class OrderStages(Description):
         ]
 
     def repeat(self, times: int) -> Self:
-        """Go through the rows so many times in one epoch; a shuffle before it differs each time."""
+        """Repeat the rows ``times`` times in one epoch; a shuffle before it differs each time."""
         return self._then(op="repeat", times=whole("times", times))
 
     def weighted(
@@ -118,18 +119,18 @@ class OrderStages(Description):
         replacement: bool = True,
         seed: int = 0,
     ) -> Self:
-        """Draw rows by weight, as torch's ``WeightedRandomSampler``: one number per row, or the name of a field."""
+        """Draw rows by weight, like torch's ``WeightedRandomSampler``: one number per row, or the name of a field."""
         stage: dict[str, Any] = {"weights": weights if isinstance(weights, str) else reals(weights)}
         if length is not None:
             stage["length"] = whole("length", length)
         return self._then(op="weighted", **stage, replacement=bool(replacement), seed=whole("seed", seed))
 
     def balance(self, by: str | Sequence[int] = "label", *, mode: BalanceMode = "over", seed: int = 0) -> Self:
-        """Let classes take turns, so that each has the same share of every batch.
+        """Alternate between classes, so that each has the same share of every batch.
 
         ``by`` is one class number per row, or the name of a field that holds it (``"label"`` of an image folder is known,
-        other fields are read once). ``mode="over"`` repeats rows of small classes until the largest is through;
-        ``mode="under"`` stops when the smallest is, and the next epoch goes on with what was left over.
+        other fields are read once). ``mode="over"`` repeats rows of small classes until the largest is exhausted;
+        ``mode="under"`` stops when the smallest is exhausted, and the next epoch continues with the remaining rows.
         """
         one_of("mode", mode, BalanceMode)
         column = by if isinstance(by, str) else integers(np.asarray(by))
@@ -143,9 +144,9 @@ class OrderStages(Description):
         group: int | None = None,
         seed: int = 0,
     ) -> Self:
-        """Bring rows of similar length together, so that little is padded (bucketing).
+        """Group rows of similar length to reduce padding (bucketing).
 
-        Inside each ``window`` of rows they are sorted by length and cut into groups of ``group`` rows (default: the batch
+        Within each ``window``, rows are sorted by length and split into groups of ``group`` rows (default: the batch
         size), and the groups are shuffled. ``by`` is one length per row, ``"bytes"``, or a field that holds a number. Put
         it after :meth:`shuffle`, directly before :meth:`batch`.
         """
@@ -163,12 +164,12 @@ class OrderStages(Description):
     ) -> Self:
         """Keep the rows for which an expression is true: ``filter("label in (3, 5) and bytes < 2MB")``.
 
-        Over ``row``, ``key``, ``shard``, ``bytes`` and the ``label`` of image folders it is applied before anything is
-        read: the length is known and batches are full. Over decoded fields (``cls``, ``json.width``, ``jpg.height``) it
-        is applied to samples: a row that does not fit is left out of its batch, which gets shorter.
+        Expressions over ``row``, ``key``, ``shard``, ``bytes`` and the ``label`` of image folders are applied before
+        anything is read: the length is known and batches are full. Expressions over decoded fields (``cls``,
+        ``json.width``, ``jpg.height``) are applied to samples: dropped rows make their batch shorter.
 
-        A Python function takes a sample, or the value of the fields ``on``, and says whether it is kept; batches get
-        shorter, too.
+        A Python function takes a sample, or the value of the fields ``on``, and returns whether it is kept; dropped rows
+        make batches shorter here, too.
         """
         if callable(expr):
             return self._call(Function("filter", expr, names(on), seeded, len(self._functions)))

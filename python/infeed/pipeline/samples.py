@@ -20,7 +20,7 @@ class SampleStages(Description):
         return self._then(op="seed", seed=whole("seed", seed))
 
     def select(self, *fields: str) -> Self:
-        """Keep only these fields. The others are not even read."""
+        """Keep only these fields. The others are not read."""
         return self._then(op="select", fields=list(fields))
 
     def decode(
@@ -33,8 +33,8 @@ class SampleStages(Description):
     ) -> Self:
         """Decode fields: ``decode(jpg="rgb", cls="int")``. Fields that are not named stay bytes.
 
-        ``infeed list decoders`` shows what there is. For images: ``exact`` forbids the decoder to shrink while it
-        decodes, ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
+        ``infeed list decoders`` shows all decoders. For images: ``exact`` forbids downscaling during decoding,
+        ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
         """
         if not fields:
             raise ValueError('decode needs at least one field, for example decode(jpg="rgb")')
@@ -59,12 +59,12 @@ class SampleStages(Description):
         ``on`` names the field or fields. Transforms without it work on every image; several fields get the same random
         choices, so an image and its mask stay aligned.
 
-        A Python function takes a sample (a dict of arrays) and gives one; with ``on`` it takes and gives the value of
-        that field, or a tuple of values. Transforms of torchvision and albumentations are such functions. Who runs them
-        is said to the door: ``to_torch(workers="threads" | "processes" | "consumer", num_workers=...)``. A function with
-        a parameter ``rng`` gets a NumPy generator of its own for each row. For others the generators of ``random``,
-        ``numpy.random`` and torch are seeded per row, unless ``seeded=False`` or they run in threads, where nothing
-        global can be seeded.
+        A Python function takes and returns a sample (a dict of arrays); with ``on`` it takes and returns the value of
+        that field, or a tuple of values. Transforms of torchvision and albumentations are such functions. The door
+        decides where they run: ``to_torch(workers="threads" | "processes" | "consumer", num_workers=...)``. A function
+        with a parameter ``rng`` gets a NumPy generator of its own for each row. For others the generators of ``random``,
+        ``numpy.random`` and torch are seeded per row, unless ``seeded=False`` or they run in threads, where global
+        generators cannot be seeded.
         """
         if not transforms:
             raise ValueError("map needs at least one transform or function")
@@ -86,9 +86,9 @@ class SampleStages(Description):
         return out
 
     def flat_map(self, function: Callable[..., Iterable[Any]], *, seeded: bool = True) -> Self:
-        """Apply a Python function that makes any number of samples of one: it gives an iterable of samples.
+        """Apply a Python function that turns one sample into any number of samples: it returns an iterable.
 
-        ``batch(64)`` counts rows: a batch holds all samples that its 64 rows became.
+        ``batch(64)`` counts rows: a batch holds all samples made of its 64 rows.
         """
         if not callable(function):
             raise TypeError(f"flat_map takes a function, got {function!r}")
@@ -102,13 +102,13 @@ class SampleStages(Description):
         to: str | Sequence[str] | None = None,
         keep: bool = False,
     ) -> Self:
-        """Make ``count`` views of one image, each with random choices of its own, as SimCLR and DINO want them.
+        """Make ``count`` views of one image, each with its own random choices, as SimCLR and DINO need.
 
         The views are fields of their own: ``jpg_0``, ``jpg_1``, ..., or with ``to="global"`` ``global_0``, ``global_1``.
-        ``transforms`` are applied to each; :meth:`map` with ``on="jpg_0"`` does more to one of them. The image is decoded
+        ``transforms`` are applied to each; :meth:`map` with ``on="jpg_0"`` adds more to one of them. The image is decoded
         once for all its views. Several fields (``views(["jpg", "mask"], 2, ...)``) share the choices inside each view.
 
-        The field itself can go into more views, and otherwise is not there any more, unless ``keep=True`` says so:
+        The field itself can be used for more views. It is otherwise removed, unless ``keep=True``:
 
         >>> data = data.views("jpg", 2, T.RandomResizedCrop(224), to="global")
         >>> data = data.views("jpg", 6, T.RandomResizedCrop(96), to="local")

@@ -26,7 +26,7 @@ class SequenceStages(SampleStages):
     ) -> Self:
         """Turn the text ``on`` into the token ids ``to``, with a ``tokenizer.json`` of Hugging Face tokenizers.
 
-        The same as :class:`infeed.transforms.Tokenize`, whose options it takes, on a copy of the field; ``keep`` keeps
+        The same as :class:`infeed.transforms.Tokenize`, with the same options, on a copy of the field; ``keep`` keeps
         the text.
         """
         out = self if to == on else self._then(op="copy", field=on, to=[to], keep=bool(keep))
@@ -49,25 +49,25 @@ class SequenceStages(SampleStages):
         position_ids: bool = False,
         cu_seqlens: bool = False,
     ) -> Self:
-        """Lay documents into sequences of ``length`` tokens. What comes out is a stream of sequences.
+        """Pack documents into sequences of ``length`` tokens. The result is a stream of sequences.
 
         ``mode`` is
 
-        * ``"concat"``: all documents end to end, cut every ``length`` tokens. ``rest`` says what becomes of the last
+        * ``"concat"``: all documents end to end, split every ``length`` tokens. ``rest`` says what to do with the last
           tokens of an epoch, ``"drop"`` or ``"pad"``
         * ``"first_fit"``, ``"best_fit"``: documents stay whole; ``group`` documents at a time (1,024 by default) are
-          laid, the longest first, into the first or the fullest sequence that has room. ``long`` says what becomes of
+          placed, the longest first, into the first or the fullest sequence that has room. ``long`` says what to do with
           documents that are longer than a sequence: ``"split"``, ``"truncate"`` or ``"drop"``
 
-        ``eod`` is a token that is put behind every document, ``pad`` the one that fills sequences up. Further fields:
-        ``labels`` (the token that follows; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
-        sequence, 0 for filling), ``position_ids`` (counted within each document) and ``cu_seqlens`` (where documents
-        begin and end, for attention kernels of varying length).
+        ``eod`` is a token to append to every document, ``pad`` the token that pads sequences. Further fields:
+        ``labels`` (the next token; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
+        sequence, 0 for padding), ``position_ids`` (counted within each document) and ``cu_seqlens`` (where documents
+        begin and end, for variable-length attention kernels).
 
-        Shuffle before: documents are mixed, and :meth:`~infeed.Loader.state_dict` knows where in them the next sequence
-        begins, so that resuming does not tokenise again what came before. Every rank goes through all documents and
-        takes its share of the sequences: with many ranks, write tokens once with ``infeed tokenize`` and use
-        :func:`infeed.tokens`.
+        Shuffle before this stage: it is documents that are shuffled. :meth:`~infeed.Loader.state_dict` records where in
+        the documents the next sequence begins, so that resuming does not tokenise earlier documents again. Every rank
+        reads all documents and takes its share of the sequences: with many ranks, write tokens once with
+        ``infeed tokenize`` and use :func:`infeed.tokens`.
         """
         one_of("mode", mode, PackMode)
         one_of("long", long, LongDocuments)
@@ -92,10 +92,10 @@ class SequenceStages(SampleStages):
         segment_ids: bool = False,
         position_ids: bool = False,
     ) -> Self:
-        """Cut every document into windows of ``length`` tokens, one every ``stride`` tokens (default: ``length``).
+        """Split every document into windows of ``length`` tokens, one every ``stride`` tokens (default: ``length``).
 
-        ``rest`` says what becomes of a last window that is not full: ``"pad"`` or ``"drop"``. The other arguments are
-        those of :meth:`pack`, and what comes out is a stream as there.
+        ``rest`` says what to do with a last window that is not full: ``"pad"`` or ``"drop"``. The other arguments are
+        those of :meth:`pack`, and the result is a stream, too.
         """
         stage: dict[str, Any] = {"mode": "windows"}
         if stride is not None:
@@ -132,7 +132,7 @@ class SequenceStages(SampleStages):
         )
 
     def mask_tokens(self, *, on: str = "tokens", labels: str = "labels", **options: Unpack[MaskOptions]) -> Self:
-        """Hide tokens for masked language modelling: ``on`` becomes the input, ``labels`` what was hidden.
+        """Mask tokens for masked language modelling: ``on`` becomes the input, ``labels`` the original tokens.
 
         The options are those of :class:`infeed.transforms.MaskTokens`.
         """
@@ -140,7 +140,7 @@ class SequenceStages(SampleStages):
         return out.map(T.MaskTokens(**options), on=[on, labels])
 
     def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Unpack[SpanOptions]) -> Self:
-        """Replace spans by sentinels, as T5 is trained: ``on`` becomes the input, ``targets`` what was replaced.
+        """Replace spans by sentinels, as in T5: ``on`` becomes the input, ``targets`` what was replaced.
 
         The options are those of :class:`infeed.transforms.CorruptSpans`.
         """
@@ -148,6 +148,6 @@ class SequenceStages(SampleStages):
         return out.map(T.CorruptSpans(**options), on=[on, targets])
 
     def lengths(self, *, on: str = "tokens", to: str = "length") -> Self:
-        """Add the number of elements of ``on`` as the field ``to``: what padding hides is behind it."""
+        """Add the number of elements of ``on`` as the field ``to``: elements from there on are padding."""
         out = self._then(op="copy", field=on, to=[to], keep=True)
         return out.map(T.Length(), on=to)

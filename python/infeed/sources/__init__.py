@@ -1,4 +1,4 @@
-"""Where pipelines begin: files in a format, tables, arrays in memory, iterators, and pipelines joined into one."""
+"""The functions that create pipelines: from files, tables, arrays in memory, iterators, and by joining pipelines."""
 
 from .corpora import file_list
 from .formats import (

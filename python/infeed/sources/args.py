@@ -1,4 +1,4 @@
-"""Arguments of a format as a recipe holds them."""
+"""Arguments of formats, as they are stored in a recipe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Scalar = float | str | bool
 
 
 class TableFormatArgs(TypedDict, total=False):
-    """What single formats of tables take: :func:`infeed.arrow`, :func:`infeed.sqlite` and :func:`infeed.csv` say more."""
+    """Arguments of single table formats: see :func:`infeed.arrow`, :func:`infeed.sqlite` and :func:`infeed.csv`."""
 
     read: Read
     split: str | None
@@ -27,7 +27,7 @@ class TableFormatArgs(TypedDict, total=False):
 
 
 class TableReadArgs(TableFormatArgs, total=False):
-    """The same with what every format of tables takes: see :func:`infeed.parquet`."""
+    """The same, and the arguments of every table format: see :func:`infeed.parquet`."""
 
     where: str | None
     nulls: Nulls
@@ -35,7 +35,7 @@ class TableReadArgs(TableFormatArgs, total=False):
 
 
 class TokenArgs(TypedDict, total=False):
-    """What :func:`infeed.tokens` takes, apart from what chooses the samples."""
+    """The arguments of :func:`infeed.tokens`, except those that choose the samples."""
 
     dtype: IntegerDtype
     labels: bool
@@ -56,7 +56,7 @@ class TokenArgs(TypedDict, total=False):
 
 
 def table_args(**given: Any) -> dict[str, Any]:
-    """Arguments of a recipe: what has its default is left out."""
+    """Arguments for a recipe, without those that have their default."""
     out: dict[str, Any] = {}
     for name, value in given.items():
         if value is None or (name, value) in (("nulls", "auto"), ("read", "mmap")):

@@ -1,4 +1,4 @@
-"""Blends of token files: what language models are trained on."""
+"""Blends of token files for training language models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def file_list(
     sampling: Sampling = "windows",
     **how: Unpack[TokenArgs],
 ) -> Pipeline:
-    """Read a BlendCorpus file list, one ``weight prefix corpus`` a line, as a blend in two levels.
+    """Read a BlendCorpus file list, one ``weight prefix corpus`` per line, as a blend in two levels.
 
     The files of a corpus are blended by their weights, then corpora, in alphabetical order, by the sum of theirs.
     Other arguments are those of :func:`tokens`.

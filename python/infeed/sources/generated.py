@@ -1,4 +1,4 @@
-"""Batches made on the device: training data that is computed instead of read."""
+"""Batches generated on the device: training data that is computed instead of read."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def generate(
     rank: int | None = None,
     world_size: int | None = None,
 ) -> Generated:
-    """Batches that ``fn(generator, epoch, step)`` makes, behind the interface of a :class:`~infeed.Loader`.
+    """Batches made by ``fn(generator, epoch, step)``, with the interface of a :class:`~infeed.Loader`.
 
     The generator is a ``torch.Generator`` on the device, or with ``framework="jax"`` a key; it depends on the seed, the
     epoch, the step and the rank alone, so any batch can be made again and a checkpoint is a few integers. An epoch has
     ``steps`` steps, the same on every rank. ``batch_spec`` says what the batches must be, ``{field: (shape, dtype)}``;
-    the first one of an iteration is held against it. Nothing here waits for the device.
+    the first batch of an iteration is checked against it. Nothing here waits for the device.
 
     >>> def noise(generator, epoch, step):
     ...     return {"x": torch.randn(256, 3, 224, 224, device="cuda", generator=generator)}
@@ -46,7 +46,7 @@ def generate(
 
 
 class Generated:
-    """Gives batches that a function makes, epoch after epoch: each ``iter`` starts the next one."""
+    """Iterates over batches that a function makes: each ``iter`` starts the next epoch."""
 
     def __init__(
         self,
@@ -77,17 +77,17 @@ class Generated:
         return self._next[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch that the next iteration runs. The one that comes next anyway stays where it is."""
+        """Choose the epoch that the next iteration runs. Setting the current epoch keeps its position."""
         if epoch != self._next[0]:
             self._next = self._at = (epoch, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where you are: the batches you have received."""
+        """The checkpoint: counts the batches you have received."""
         epoch, step = self._at
         return {"version": 1, "epoch": epoch, "step": step, "seed": self._seed, "steps": self.steps_per_epoch}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a state: the next batch is the one that would have come."""
+        """Resume from a state: the next batch is the one that would have come."""
         for name, mine in (("seed", self._seed), ("steps", self.steps_per_epoch)):
             if state_dict.get(name) != mine:
                 raise StateError(f"the state has {name} {state_dict.get(name)}, and this loader {mine}")
@@ -104,7 +104,7 @@ class Generated:
         left = time.perf_counter()
         for step in range(first, self.steps_per_epoch):
             if lap != self._lap:
-                # Closed, or somebody began anew: there is one place to be at.
+                # Closed, or another iteration was started: the loader has only one position.
                 return
             start = time.perf_counter()
             with source.place():
@@ -136,7 +136,7 @@ class Generated:
         numbers["seconds"] += passed
 
     def stats(self) -> Stats:
-        """Rates, and how long the host was busy making batches. What the device still has to do is not waited for."""
+        """Rates, and how long the host was busy making batches. Does not wait for pending work of the device."""
         numbers: dict[str, Any] = dict(self._numbers)
         seconds = numbers["seconds"] or 1e-9
         numbers["samples_per_s"] = numbers["samples"] / seconds
@@ -149,7 +149,7 @@ class Generated:
         return Stats(numbers, text)
 
     def close(self) -> None:
-        """End the iteration under way. There are no threads."""
+        """End the current iteration. There are no threads."""
         self._lap += 1
 
     def __enter__(self) -> Generated:
@@ -164,7 +164,7 @@ class Generated:
 
 
 class _Torch:
-    """Randomness for PyTorch: one generator on the device, set anew for every batch."""
+    """Randomness for PyTorch: one generator on the device, seeded for every batch."""
 
     def __init__(self, seed: int, rank: int, device: Any) -> None:
         import torch
@@ -188,7 +188,7 @@ class _Jax:
         self._jax, self._device = jax, device
         with self.place():
             key = jax.random.key(seed & 0xFFFF_FFFF)
-            # Keys take 32 bits at a time.
+            # fold_in takes 32 bits at a time.
             self._key = jax.random.fold_in(jax.random.fold_in(key, seed >> 32), rank)
         self._fold = jax.jit(lambda key, epoch, step: jax.random.fold_in(jax.random.fold_in(key, epoch), step))
 

@@ -1,4 +1,4 @@
-"""Pipelines joined into one: one after the other, in turns, by weight."""
+"""Joins of pipelines: concatenated, interleaved, or blended by weight."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _join(pipelines: Iterable[Pipeline], **how: Any) -> Pipeline:
     for part in parts:
         recipe, names = part.recipe, {}
         for name, item in part._given.items():
-            # Two things of one name must be told apart; the same thing twice stays one.
+            # Different objects of the same name get different names; the same object keeps one.
             others = (f"{name} ({i})" for i in itertools.count(2))
             names[name] = next(n for n in itertools.chain([name], others) if given.get(n, item) is item)
             given[names[name]] = item
@@ -36,7 +36,7 @@ def _join(pipelines: Iterable[Pipeline], **how: Any) -> Pipeline:
 
 
 def _renamed(recipe: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A recipe in which things that Python hands over have other names."""
+    """A recipe in which the Python objects have other names."""
     source = recipe["source"]
     if "join" in source:
         source["part"] = [_renamed(part, names) for part in source["part"]]
@@ -51,10 +51,10 @@ def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
 
 
 def interleave(pipelines: Iterable[Pipeline], *, run: int = 1, stop: Stop = "first") -> Pipeline:
-    """Pipelines in turns, ``run`` rows of each.
+    """Alternate between pipelines, ``run`` rows of each at a time.
 
-    ``stop="first"`` ends the epoch when the first of them is used up, ``stop="all"`` goes on with the others until every
-    row has come once.
+    ``stop="first"`` ends the epoch when the first of them is exhausted, ``stop="all"`` continues with the others until
+    every row has come once.
     """
     one_of("stop", stop, Stop)
     return _join(pipelines, op="interleave", run=whole("run", run), stop=stop)
@@ -66,10 +66,10 @@ def blend(
     *,
     length: int | Stop = "first",
 ) -> Pipeline:
-    """Mix pipelines by weight, evenly at every scale: at every place each part has its share, to within one row.
+    """Mix pipelines by weight, evenly: at every place of the epoch each part has had its share, to within one row.
 
     ``length`` is a number of rows, ``"first"`` (an epoch ends before a part would repeat a row) or ``"all"`` (it ends
-    when every part has been gone through, small ones several times). What a part has left over comes in the next
+    when every part has been read completely, small ones several times). The remaining rows of a part come in the next
     epoch. The sequence is that of Megatron's and BlendCorpus's ``build_blending_indices``, index for index.
     """
     parts = list(pipelines)

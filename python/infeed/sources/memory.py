@@ -1,4 +1,4 @@
-"""Pipelines over what Python has already: arrays, and objects that give samples."""
+"""Pipelines over Python objects: arrays in memory, and data sets that return samples."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def arrays(
     """Read rows of arrays in memory: ``infeed.arrays(x=x, y=y)``. The first dimension counts rows.
 
     Values are NumPy arrays, torch tensors, or lists of ``bytes`` or ``str``. Nothing is copied before a sample is made.
-    ``images`` names the u8 arrays (rows x height x width x channels, or without channels for grey) that the transforms
-    of :mod:`infeed.transforms` are to work on.
+    ``images`` names the u8 arrays (rows x height x width x channels, or without channels for grey) that are images for
+    the transforms of :mod:`infeed.transforms`.
     """
     given = {**(fields or {}), **more}
     if not given:
@@ -40,8 +40,8 @@ def arrays(
 def wrap(data: Any, *, name: str | None = None) -> Pipeline:
     """Read samples from an object with ``__getitem__`` and ``__len__`` (a torch ``Dataset``, a list), or ``__iter__``.
 
-    Samples may be anything: dicts, tuples, arrays, tensors. They are made where the door says (``workers=``), in the
-    order of the pipeline, and collated as :meth:`Pipeline.batch` describes. Objects that can only be iterated over are
+    Samples may be anything: dicts, tuples, arrays, tensors. They are made in the workers that the door has
+    (``workers=``), in the order of the pipeline, and collated as :meth:`Pipeline.batch` describes. Iterables are
     streams (see :func:`infeed.stream`); a tuple has the fields ``"0"``, ``"1"``, and a single value is ``"value"``.
     """
     name = name or type(data).__qualname__
@@ -53,14 +53,14 @@ def wrap(data: Any, *, name: str | None = None) -> Pipeline:
 
 
 class Wrapped:
-    """An object that gives samples by number. The engine only counts its rows."""
+    """An object that returns samples by index. The engine handles only row numbers."""
 
     def __init__(self, data: Any) -> None:
         self.object = data
 
     @property
     def given(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return len(self.object)
 
     def __eq__(self, other: object) -> bool:
@@ -88,7 +88,7 @@ class _Items:
 
 
 class Arrays:
-    """Fields as the engine takes them: without a copy wherever the memory has no gaps."""
+    """Fields for the engine: without a copy if the memory is contiguous."""
 
     def __init__(self, fields: Mapping[str, Any], images: Sequence[str]) -> None:
         self.fields = dict(fields)
@@ -134,7 +134,7 @@ class Arrays:
 
 
 class Cells:
-    """Bytes or texts in one piece of memory: ``offsets`` (u64) says where each begins, and where the last ends."""
+    """Bytes or text in one buffer: ``offsets`` (u64) has the start of each value, and the end of the last."""
 
     def __init__(self, data: Any, offsets: npt.NDArray[np.uint64], *, text: bool) -> None:
         self.data = memoryview(data).cast("B")
@@ -143,10 +143,10 @@ class Cells:
 
     @classmethod
     def of(cls, name: str, values: Sequence[bytes | str]) -> Cells:
-        """Of a list."""
+        """Build from a list."""
         text = isinstance(values[0], str)
         if not all(isinstance(value, str if text else bytes) for value in values):
-            raise TypeError(f"the field {name!r} mixes text with other things")
+            raise TypeError(f"the field {name!r} mixes text with other types")
         parts = [value.encode() if isinstance(value, str) else value for value in values]
         offsets = np.zeros(len(parts) + 1, dtype=np.uint64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -154,7 +154,7 @@ class Cells:
 
     @property
     def offsets(self) -> memoryview:
-        """As bytes."""
+        """The offsets as bytes."""
         return self._offsets.view(np.uint8).data
 
     def __len__(self) -> int:

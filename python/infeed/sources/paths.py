@@ -1,4 +1,4 @@
-"""Paths as users give them, and the pipelines that begin with them."""
+"""Paths as users give them, and the pipelines over them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def path_list(paths: Paths) -> list[str]:
 
 
 def open_format(format: str, paths: Paths, given: Mapping[str, Any]) -> Pipeline:
-    """Read files of one format. What has its default is left out: the same pipeline is the same recipe."""
+    """Read files of one format. Default arguments are left out, so that equal pipelines have equal recipes."""
     defaults = _defaults(format)
     plain = {name: plain_value(value) for name, value in given.items()}
     return _open(paths, format, {name: value for name, value in plain.items() if value != defaults[name]})
@@ -30,7 +30,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {}
 
 
 def _defaults(format: str) -> dict[str, Any]:
-    """The defaults of a format, by the loader's own table, which is read once."""
+    """The defaults of a format, from the table of formats, which is read once."""
     if not _DEFAULTS:
         for entry in json.loads(_core.entries("formats")):
             _DEFAULTS[entry["name"]] = {p["name"]: p["default"] for p in entry["params"]}
@@ -38,7 +38,7 @@ def _defaults(format: str) -> dict[str, Any]:
 
 
 def plain_value(value: Any) -> Any:
-    """What users write for an argument, as a recipe holds it: paths, mappings, sequences, NumPy and torch types."""
+    """An argument as plain data for a recipe: converts paths, mappings, sequences, NumPy and torch types."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, os.PathLike):

@@ -1,4 +1,4 @@
-"""Rows that pass by once: iterators of Python."""
+"""Streams of rows from Python iterators."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..pipeline import Pipeline
 def stream(rows: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[str, Any]]) -> Pipeline:
     """Read rows from Python, one after the other: dicts of bytes, text, numbers and arrays.
 
-    ``rows`` is a function that makes an iterator (a generator function), or something that can be iterated over again and
-    again, such as a list. It is gone through once per epoch and must give the same rows each time. Rows cannot be
-    addressed: shuffling goes through a buffer, every rank goes through all rows and keeps its share, and resuming steps
-    over what was given before.
+    ``rows`` is a function that makes an iterator (a generator function), or an iterable that can be iterated repeatedly,
+    such as a list. It is iterated once per epoch and must give the same rows each time. Rows cannot be addressed:
+    shuffling uses a buffer, every rank reads all rows and keeps its share, and resuming skips the rows that were
+    already given.
     """
     name = getattr(rows, "__qualname__", type(rows).__qualname__)
     return Pipeline({"source": {"paths": [name], "format": "python"}, "stage": []}, {name: Rows(rows)})
 
 
 class Rows:
-    """Makes an iterator for every epoch, with each row taken apart for the engine."""
+    """Makes an iterator for every epoch, with each row split into fields for the engine."""
 
     def __init__(self, rows: Any) -> None:
         if not callable(rows) and not hasattr(rows, "__iter__"):
@@ -33,7 +33,7 @@ class Rows:
 
     @property
     def given(self) -> Rows:
-        """What the engine is handed: the function that makes iterators."""
+        """What the engine gets: the function that makes iterators."""
         return self
 
     def __call__(self) -> Iterator[list[tuple[str, str, tuple[int, ...], Any]]]:
@@ -41,7 +41,7 @@ class Rows:
         made = self.rows() if callable(self.rows) else self.rows
         if made is iter(made) and made is self.rows:
             if self.used:
-                raise ValueError("a generator can be gone through only once: give the function that makes it")
+                raise ValueError("a generator can be iterated only once: give the function that makes it")
             self.used = True
         return (_parts(row) for row in made)
 

@@ -1,4 +1,4 @@
-"""What a matrix does to its columns, with every number worked out."""
+"""The operations of a matrix on its columns, with all their parameters computed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def stats(
 def category_lists(
     given: Mapping[str, Sequence[str] | Sequence[int] | str] | Sequence[str] | None,
 ) -> dict[str, list[Any] | None]:
-    """Values by column; none where they are to be found."""
+    """Category values by column; None where they are still to be found."""
     if given is None:
         return {}
     if isinstance(given, str):
@@ -50,7 +50,7 @@ _NEEDS = {"standardize": ("mean", "std"), "minmax": ("min", "max")}
 
 
 class Settle:
-    """Turns operations into ones with all their numbers."""
+    """Completes operations: computes the parameters that are not given."""
 
     def __init__(self, paths: list[str], kind: str, base: dict[str, Any], unknown: int | str) -> None:
         self.paths, self.kind, self.base, self.unknown = paths, kind, base, unknown
@@ -62,7 +62,7 @@ class Settle:
         transforms: Mapping[str, Op | Sequence[Op]] | Sequence[Op] | str | None,
         lists: Mapping[str, list[Any] | None],
     ) -> dict[str, list[dict[str, Any]]]:
-        """The operations of every column that has some."""
+        """The complete operations of every column that has any."""
         fills = fill if isinstance(fill, Mapping) else {"*": fill}
         steps = transforms if isinstance(transforms, Mapping) else {"*": transforms or []}
         for what, given in (("fill", fills), ("transforms", steps)):
@@ -77,7 +77,7 @@ class Settle:
             value = fills.get(column, fills.get("*") if column not in lists else None)
             if value is not None:
                 chain.append({"op": "fill", "value": value})
-            # What is meant for all columns is not meant for places in a list.
+            # Defaults for all columns ("*") do not apply to category indices.
             own = steps.get(column, steps.get("*", []) if column not in lists else [])
             many = [own] if isinstance(own, str | Mapping) else list(own)
             chain += [{"op": step} if isinstance(step, str) else dict(step) for step in many]
@@ -87,7 +87,7 @@ class Settle:
         return chains
 
     def _numbers(self, chains: dict[str, list[dict[str, Any]]]) -> None:
-        """Works out what is missing, the same step of all columns in one pass."""
+        """Compute missing parameters, for the same step of all columns in one pass."""
         while True:
             before: dict[str, list[dict[str, Any]]] = {}
             for column, chain in chains.items():
@@ -102,7 +102,7 @@ class Settle:
             for column, done in before.items():
                 step, own = chains[column][len(done)], found[column]
                 if own["mean"] is None:
-                    raise ValueError(f"{column!r} has no numbers to work {step['op']} out from")
+                    raise ValueError(f"{column!r} has no numbers to compute {step['op']} from")
                 if step["op"] == "fill":
                     step["value"] = own[step["value"]]
                 else:

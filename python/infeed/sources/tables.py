@@ -1,4 +1,4 @@
-"""Tables as one matrix of numbers, whatever format they are in, and what can be known of them beforehand."""
+"""Tables of any format as one matrix of numbers, and information about tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .table_ops import Op, Settle, category_lists, stats
 
 
 def _kind(paths: list[str], format: str) -> str:
-    """The name that a format of tables has in recipes: ``csv`` alone is the one that goes row by row."""
+    """The name of a table format in recipes: there, ``csv`` is the format that is read row by row."""
     kind = _core.table_kind(paths) if format == "auto" else format
     return "csv_table" if kind == "csv" else kind
 
@@ -45,10 +45,10 @@ def column_stats(
     format: TableFormat = "auto",
     **args: Unpack[TableReadArgs],
 ) -> dict[str, dict[str, Any]]:
-    """Go through columns once, on all CPUs: ``count``, ``nulls``, ``mean``, ``std``, ``min`` and ``max`` of each.
+    """Read columns once, on all CPUs, for their ``count``, ``nulls``, ``mean``, ``std``, ``min`` and ``max``.
 
-    NaN counts as null, and ``std`` is that of the whole, not of a sample. Without ``columns`` these are all columns
-    of numbers. Columns of ``categories`` have their sorted distinct ``values`` instead. Other arguments are those of
+    NaN counts as null, and ``std`` is that of the population, not of a sample. The default for ``columns`` is all numeric
+    columns. Columns of ``categories`` have their sorted distinct ``values`` instead. Other arguments are those of
     the format.
     """
     named = list(categories)
@@ -76,23 +76,23 @@ def table(
     format: TableFormat = "auto",
     **args: Unpack[TableFormatArgs],
 ) -> Pipeline:
-    """Read columns of numbers as one matrix, ready for a model: a field ``features`` of shape ``[columns]``, and labels.
+    """Read numeric columns as one matrix, ready for a model: a field ``features`` of shape ``[columns]``, and labels.
 
-    ``features`` are the columns of the matrix, in that order; without them all columns of numbers that are not
-    labels. Labels keep their type unless ``label_dtype`` is given. ``fill`` is put where a null or NaN is: a number,
-    ``"mean"``, ``"min"`` or ``"max"`` of the column, or a table of columns; without it nulls are NaN.
+    ``features`` are the columns of the matrix, in that order; the default is all numeric columns that are not
+    labels. Labels keep their type unless ``label_dtype`` is given. ``fill`` replaces nulls and NaN: a number,
+    ``"mean"``, ``"min"`` or ``"max"`` of the column, or a dict by column; without it nulls are NaN.
 
-    ``transforms`` are done column by column when a block is decoded: ``"log"``, ``"log1p"``, ``"standardize"``,
-    ``"minmax"``, ``{"op": "clip", "min": 0, "max": 1}``, a list of them for all columns, or a table of columns
-    (``"*"`` for the others). Numbers that are not given, such as the mean, are worked out once over all rows.
-    ``categories`` turns text or whole numbers into their places in a list; names alone, or ``"auto"``, take the
+    ``transforms`` are applied column by column when a block is decoded: ``"log"``, ``"log1p"``, ``"standardize"``,
+    ``"minmax"``, ``{"op": "clip", "min": 0, "max": 1}``, a list of them for all columns, or a dict by column
+    (``"*"`` for the others). Parameters that are not given, such as the mean, are computed once over all rows.
+    ``categories`` turns text or integers into their indices in a list; names alone, or ``"auto"``, use the
     sorted distinct values. Values that are not in the list become ``unknown``, or are errors with
     ``unknown="error"``.
 
-    Files are Parquet, Arrow, Avro, SQLite or CSV, told by what they begin with or their name. Further arguments are
+    Files are Parquet, Arrow, Avro, SQLite or CSV, recognised by their first bytes or their name. Further arguments are
     those of the format; for CSV ``delimiter``, ``header``, ``names`` and ``types`` as in :func:`csv`.
 
-    Everything that was worked out stands in the recipe, so that runs and checkpoints stay exact when data is added.
+    All computed parameters are stored in the recipe, so that runs and checkpoints stay exact when data is added.
     """
     many = path_list(paths)
     kind = _kind(many, format)

@@ -1,5 +1,5 @@
-"""The PyTorch doors: tensors that share the batch's memory, batches that are on the device already, and a drop-in for
-torch's ``DataLoader``.
+"""The PyTorch doors: tensors that share the batch's memory, batches that are already on the device, and a drop-in
+replacement for torch's ``DataLoader``.
 """
 
 from . import on_device

@@ -1,4 +1,4 @@
-"""torch's ``DataLoader`` with infeed underneath: change the import, keep the rest."""
+"""A drop-in replacement for torch's ``DataLoader``: only the import changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DataLoader", "Takeover"]
 
 
 class Takeover(Protocol):
-    """A loader's work done natively: what :func:`infeed.torch.recognise.take_over` gives for what it recognises."""
+    """The native run of a loader, as :func:`infeed.torch.recognise.take_over` gives it for what it recognises."""
 
     def iterate(self, loader: DataLoader) -> Iterator[Any]:
         """The batches of one epoch."""
@@ -31,24 +31,24 @@ class Takeover(Protocol):
         """What runs natively and what is left in Python."""
 
     def close(self) -> None:
-        """Let go of threads and memory."""
+        """Release threads and memory."""
 
 
 class DataLoader(torch.utils.data.DataLoader[Any]):
-    """A drop-in for ``torch.utils.data.DataLoader``: the same arguments, the same batches in the same order.
+    """A drop-in replacement for ``torch.utils.data.DataLoader``: the same arguments, the same batches in the same order.
 
-    With ``num_workers > 0`` the batches come from worker processes that write them into memory which this process maps
-    and which is used again, instead of into new files in ``/dev/shm``. A worker that dies is raised as
-    :class:`~infeed.WorkerDied`. What infeed can do without Python per sample is run natively, in threads.
-    ``docs/dataloader.md`` goes through all arguments. Those that torch does not have:
+    With ``num_workers > 0`` the batches come from worker processes, which write them into shared memory that is reused,
+    instead of into new files in ``/dev/shm``. A worker that dies is raised as :class:`~infeed.WorkerDied`. What infeed
+    can do without Python code per sample runs natively, in threads. ``docs/dataloader.md`` describes all arguments.
+    Those that torch does not have:
 
-    ``native``: ``"auto"`` runs natively what can be, ``False`` never does, ``True`` raises when it cannot be done.
-    ``threads``: threads of a native run (default: as many as there are CPUs to use).
+    ``native``: ``"auto"`` runs natively if possible, ``False`` never does, ``True`` raises if it is not possible.
+    ``threads``: threads of a native run (default: the number of usable CPUs).
     ``share_lists``: long lists in the dataset are packed once for all workers, which see a read-only
     :class:`~infeed.work.SharedList`; ``False`` leaves them as they are.
     ``on_dead_worker``: ``"replace"`` starts a new worker for one that died instead of raising.
-    ``workers``: ``"threads"`` instead of processes, over the one dataset; ``"auto"`` does so on a Python without the
-    interpreter lock.
+    ``workers``: ``"threads"`` instead of processes, which share one dataset; ``"auto"`` uses them on a Python without
+    the GIL.
     """
 
     def __init__(
@@ -80,16 +80,16 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if workers not in ("auto", "processes", "threads"):
             raise ValueError(f'workers should be "auto", "processes" or "threads", not {workers!r}')
         if workers == "threads" and isinstance(dataset, torch.utils.data.IterableDataset):
-            raise ValueError('workers="threads" needs a map-style dataset: threads have no copies of an iterable one')
+            raise ValueError('workers="threads" needs a map-style dataset: threads cannot copy an iterable one')
         if workers == "threads" and worker_init_fn is not None:
-            raise ValueError('workers="threads" has no workers of their own that worker_init_fn could set up')
+            raise ValueError('workers="threads" has no worker processes that worker_init_fn could set up')
         if native not in (True, False, "auto"):
             raise ValueError(f'native should be True, False or "auto", not {native!r}')
         if on_dead_worker not in ("raise", "replace"):
             raise ValueError(f'on_dead_worker should be "raise" or "replace", not {on_dead_worker!r}')
         if on_dead_worker == "replace" and isinstance(dataset, torch.utils.data.IterableDataset):
             raise ValueError(
-                'on_dead_worker="replace" needs a map-style dataset: where an iterable one stood is lost with its worker'
+                'on_dead_worker="replace" needs a map-style dataset: the position of an iterable is lost with its worker'
             )
         if threads is not None and threads < 1:
             raise ValueError(f"threads should be at least 1, not {threads}")
@@ -126,7 +126,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self._asked = False
 
     def _native(self) -> Takeover | None:
-        """The native run, looked for once."""
+        """The native run, if there is one; determined once."""
         if not self._asked and self.native is not False:
             from .recognise import Refusal, take_over
 

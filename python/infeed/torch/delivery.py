@@ -1,4 +1,4 @@
-"""Delivery: a thread that takes batches early and brings them to the device before they are asked for."""
+"""Delivery: a thread that moves batches to the device before they are asked for."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..batch import Made
 
 T = TypeVar("T")
 
-#: How long a thread that does nothing but stop may take. One that is inside a user's function is left behind: it ends
-#: by itself when the function does.
+#: Seconds to wait for a thread that was told to stop. A thread inside a user's function is not waited for any longer:
+#: it ends when the function returns.
 _PATIENCE = 5.0
 
 
 class Placed:
-    """A run that knows where it begins."""
+    """A run and the position at which it begins."""
 
     def __init__(self, run: _core.Run, at: tuple[int, int]) -> None:
         #: Epoch and step of its first batch.
@@ -29,12 +29,12 @@ class Placed:
         self.received = run.received
         self.ready = run.ready
         self.give = run.give
-        #: Also sends home whoever waits in :meth:`take`.
+        #: Also wakes a thread that waits in :meth:`take`.
         self.close = run.close
 
 
 class Pulled(Iterator[Made]):
-    """Batches of a run, together with what is known about it."""
+    """The batches of a run, together with the run."""
 
     def __init__(self, made: Iterator[Made], run: Placed) -> None:
         self._made = made
@@ -57,7 +57,7 @@ class _Failed:
 class Delivery(Generic[T]):
     """Runs ``work`` on the items of ``made``, at most ``ahead`` of them before they are asked for, in order.
 
-    An error comes out at its place, behind the items before it. The thread ends with the items, with an error, and with
+    An error is raised in order, after the items before it. The thread ends after the last item, after an error, and on
     :meth:`stop`.
     """
 
@@ -80,7 +80,7 @@ class Delivery(Generic[T]):
                     break
                 self._done.put((item, self._work(item, number)))
                 number += 1
-                # Else the batch would live until the next one is there.
+                # Otherwise the batch would be kept alive until the next one arrives.
                 del item
         except BaseException as error:
             self._done.put(_Failed(error))
@@ -107,16 +107,16 @@ class Delivery(Generic[T]):
             del found
 
     def stop(self) -> bool:
-        """End the thread. False when it is still inside somebody's function."""
+        """End the thread. False if it is still inside a user's function."""
         if self._stopping:
-            # The second time may be while the interpreter takes its modules apart: touch nothing.
+            # The second call may come during interpreter shutdown: touch nothing.
             return not self._thread.is_alive()
         self._stopping = True
         self._made.stop()
         self._room.release()
         if self._process == os.getpid() and self._thread is not threading.current_thread():
             self._thread.join(_PATIENCE)
-        # Nobody will ask any more: let go of what is finished, and wake whoever waits.
+        # There is no consumer any more: drop finished items, and wake the thread if it waits for room.
         while not self._done.empty():
             self._done.get()
         self._done.put(None)

@@ -1,4 +1,4 @@
-"""The PyTorch door that leads onto a device: the next batches are there before they are asked for."""
+"""The PyTorch door for a device: the next batches are on the device before they are asked for."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class DeviceLoader(TorchLoader):
-    """A :class:`~infeed.torch.TorchLoader` whose batches are on a device already when they are handed out.
+    """A :class:`~infeed.torch.TorchLoader` whose batches are already on a device when they are handed out.
 
-    A thread copies each batch into page-locked memory and from there, on a stream of its own, to the device, so that
-    ``ahead`` batches wait there. The consumer's stream waits for a copy, the host does not. Fields without tensors
+    A thread copies each batch into page-locked memory and from there, on its own CUDA stream, to the device, up to
+    ``ahead`` batches early. The consumer's stream waits for a copy, the host does not. Fields without tensors
     (text, keys) stay on the host.
 
     * ``device``: ``"cuda"`` (the device of this rank), ``"cuda:1"``, a number, ``"cpu"``, ``"mps"`` or a ``torch.device``
@@ -32,7 +32,7 @@ class DeviceLoader(TorchLoader):
     * ``dtype``: of images and floating point fields, or ``{field: dtype}``; converted on the device
     * ``on_device``: callables on the images of a batch, see :mod:`infeed.torch.on_device`
     * ``on``: the fields they work on (default: the images), ``label``: the field that holds the classes
-    * ``ahead``: batches that wait on the device
+    * ``ahead``: how many batches are prefetched to the device
     * ``pin``: copy through page-locked memory
     """
 
@@ -54,7 +54,7 @@ class DeviceLoader(TorchLoader):
         if ahead < 1:
             raise ValueError(f"ahead must be at least 1, got {ahead}")
         self.device = settle(device, self.world)
-        # What Python functions give is known only when they gave it.
+        # The fields that Python functions return are not known before they run.
         self._free = pipeline._runs_python
         tuples = [function.call for function in pipeline._functions if function.op == "tuple"]
         self._names = list(self._tuple or (tuples[-1] if tuples else self._kinds))
@@ -71,12 +71,12 @@ class DeviceLoader(TorchLoader):
         self._last = ToLayout("channels_last") if channels_last else None
         self._slots, self._pin = ahead + 1, pin
         self._ahead_by = ahead
-        #: For measurements: times every copy, at the price of a short pause before it. Set before iterating.
+        #: For measurements: times every copy, at the cost of a short pause before it. Set before iterating.
         self._time_copies = False
         self._lane: Lane | None = None
         self._resting: list[Staging] = []
         self._deliveries: list[Delivery[tuple[Any, Mark]]] = []
-        # A loader that travels takes these along.
+        # Part of the pickled loader.
         self._options = self._options | {
             "device": str(device) if isinstance(device, torch.device) else device,
             "channels_last": channels_last,
@@ -129,7 +129,7 @@ class DeviceLoader(TorchLoader):
         def bring(item: Made, number: int) -> tuple[Any, Mark]:
             epoch, step = pulled.at
             batch = self._bring(item.batch, lane, staging, (epoch, step + number))
-            # Lets go of the loader's memory.
+            # Releases the loader's memory.
             item.batch = None
             return batch, lane.mark()
 
@@ -155,13 +155,13 @@ class DeviceLoader(TorchLoader):
         return placed
 
     def _lane_now(self) -> Lane:
-        # Not in the constructor: a process that forks after it must not have touched the device.
+        # Not in the constructor: the process may still fork, and must not have touched the device before.
         if self._lane is None:
             self._lane = lane_to(self.device, pin=self._pin, timed=self._time_copies)
         return self._lane
 
     def _bring(self, batch: Any, lane: Lane, staging: Staging, at: tuple[int, int]) -> Any:
-        """A batch on the host becomes the batch on the device: moved, transformed, in dtype and layout."""
+        """Move a batch to the device, transform it, and convert it to the wanted dtype and layout."""
         named = isinstance(batch, tuple) and self._is_tuple
         with lane.work(), torch.no_grad():
             moved = staging.send(dict(zip(self._names, batch, strict=True)) if named else batch)
@@ -189,7 +189,7 @@ class DeviceLoader(TorchLoader):
         return (0, 0.0) if self._lane is None else self._lane.copies()
 
     def close(self) -> None:
-        """Stop every iteration under way and its threads, and give page-locked memory back."""
+        """Stop all running iterations and their threads, and release page-locked memory."""
         super().close()
         for delivery in list(self._deliveries):
             delivery.stop()
@@ -198,7 +198,7 @@ class DeviceLoader(TorchLoader):
 
 
 def _each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A field with its tensor, or the tensors of its list, changed."""
+    """Apply a function to the tensor of a field, or to each tensor of its list."""
     if isinstance(value, list):
         return [change(item) if isinstance(item, torch.Tensor) else item for item in value]
     return change(value) if isinstance(value, torch.Tensor) else value

@@ -1,4 +1,4 @@
-"""What a loader's workers do: torch's fetchers over the worker's copy of the dataset, collated into shared memory."""
+"""The work of a loader's workers: torch's fetchers over the worker's copy of the dataset, collated into shared memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from torch.utils.data.graph_settings import apply_random_seed
 from ..work import WorkerInfo, allocate
 from ..work.wire import SMALL
 
-# torch's own parts, without types.
+# A private module of torch, without types.
 utils: Any = _utils
 _create_fetcher: Any = torch.utils.data._DatasetKind.create_fetcher
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Asks a worker that stays for the next epoch to begin it."""
+    """Tells a persistent worker to begin the next epoch."""
 
     seed: int | None = None
 
@@ -34,7 +34,7 @@ class Ended:
 
 @dataclass
 class Work:
-    """All that a worker of a loader needs; called in the worker, it gives the function that does tasks."""
+    """Everything that a worker of a loader needs; called in the worker, it returns the function that runs tasks."""
 
     kind: int
     dataset: Any
@@ -97,7 +97,7 @@ class Work:
 
 
 def collate_into_shared_memory() -> None:
-    """Teach torch's ``default_collate`` of this process where batches go. A user's own entry in its table stays."""
+    """Make torch's ``default_collate`` write to shared memory in this process. A user's own entry in its table stays."""
     table = utils.collate.default_collate_fn_map
     if table.get(torch.Tensor) is utils.collate.collate_tensor_fn:
         table[torch.Tensor] = _collate_tensors

@@ -23,8 +23,8 @@ class TorchLoader(Loader):
         if array.nbytes == 0:
             return torch.empty(array.shape, dtype=_DTYPES[array.dtype])
         if array.readonly:
-            # torch has no read-only tensors. These bytes are shared with neighbours in the shard, so a write through a
-            # view would spoil other samples: copy.
+            # torch has no read-only tensors. These bytes are shared with other samples of the shard, and a write through
+            # a view would corrupt them: copy.
             return torch.frombuffer(bytearray(array), dtype=_DTYPES[array.dtype]).reshape(array.shape)
         return torch.utils.dlpack.from_dlpack(array)
 

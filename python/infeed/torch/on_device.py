@@ -1,4 +1,4 @@
-"""Transforms that run on the device, on whole batches: small numbers cross the bus and large ones appear behind it.
+"""Transforms that run on the device, on whole batches: u8 images are copied to the device and become floats there.
 
 >>> from infeed.torch import on_device
 >>> loader = pipeline.to_torch(device="cuda", on_device=[on_device.Normalize(mean, std, dtype=torch.bfloat16)])
@@ -37,8 +37,8 @@ def _channels(images: torch.Tensor) -> int:
 class Normalize:
     """``(x / 255 - mean) / std`` for u8, ``(x - mean) / std`` for float: what :class:`infeed.transforms.Normalize` does.
 
-    The result is N x C x H x W in any case. Images that came as height x width x channels keep their place in memory,
-    which is then ``channels_last``. One kernel reads the input and writes ``dtype``; it computes in float32.
+    The result is always N x C x H x W. Images that came as height x width x channels keep their memory layout, which is
+    then ``channels_last``. One kernel reads the input and writes ``dtype``; it computes in float32.
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], *, dtype: torch.dtype = torch.float32) -> None:
@@ -125,7 +125,7 @@ class _Mixing:
         self, images: torch.Tensor, labels: torch.Tensor, *, generator: torch.Generator | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Images and labels of a batch; labels become one probability per class."""
-        # Drawn on the host: a number from the device would have to be waited for.
+        # Drawn on the host: reading a number from the device would have to wait for it.
         rng = random.Random(None if generator is None else generator.initial_seed())
         images, share = self._mix(images, rng.betavariate(self.alpha, self.alpha), rng)
         if labels.ndim == 1:
@@ -150,7 +150,7 @@ class MixUp(_Mixing):
 
 
 class CutMix(_Mixing):
-    """A rectangle of one image on another, with an area from Beta(alpha, alpha), at one place for each batch."""
+    """A rectangle of one image pasted into another, with an area from Beta(alpha, alpha), one position for each batch."""
 
     def _mix(self, images: torch.Tensor, share: float, rng: random.Random) -> tuple[torch.Tensor, float]:
         first = 1 if _channels(images) == 3 else 2
@@ -166,7 +166,7 @@ class CutMix(_Mixing):
 
 
 class Stages:
-    """The transforms of one loader, with the fields they work on and where their randomness comes from."""
+    """The transforms of one loader, the fields they apply to, and the source of their randomness."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Stages:
                     )
                 more = {}
                 if generator is not None:
-                    # Anew for each field: an image and its mask make the same choices.
+                    # Seeded for each field, so that an image and its mask get the same choices.
                     more["generator"] = generator.manual_seed(address)
                 if isinstance(transform, _Mixing) and self._label is not None:
                     fields[name], fields[self._label] = transform(image, fields[self._label], **more)

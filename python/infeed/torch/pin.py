@@ -1,4 +1,4 @@
-"""Page-locked memory for batches on their way to a device: copied by a thread, as torch does."""
+"""Copies batches into page-locked memory, in a thread, as torch does."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .threads import ThreadPool
 utils: Any = _utils
 
 _TICK = 0.1
-"""Seconds after which the thread looks whether it should end."""
+"""Seconds after which the thread checks whether it should end."""
 
 
 class Pinner:
-    """Takes results from a pool in a thread of its own and gives them out pinned."""
+    """Takes results from a pool, in its own thread, and returns them pinned."""
 
     def __init__(self, pool: Pool | ThreadPool, device: Any) -> None:
         self._ready: queue.Queue[Any] = queue.Queue()
@@ -37,7 +37,7 @@ class Pinner:
         self._finalize = weakref.finalize(self, _stop, self._done, thread)
 
     def result(self, timeout: float | None = None) -> tuple[int, Any] | None:
-        """As :meth:`Pool.result`."""
+        """Like :meth:`Pool.result`."""
         try:
             found: Any = self._ready.get(timeout=timeout)
         except queue.Empty:
@@ -59,7 +59,7 @@ def _stop(done: threading.Event, thread: threading.Thread) -> None:
 
 
 def _loop(pool: Any, ready: queue.Queue[Any], done: threading.Event, device: Any, index: int) -> None:
-    # The number of threads is a setting of this thread: one is enough for a copy.
+    # torch's number of threads is a per-thread setting: one is enough for a copy.
     torch.set_num_threads(1)
     torch.accelerator.set_device_index(index)
     while not done.is_set():

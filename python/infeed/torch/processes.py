@@ -1,4 +1,4 @@
-"""Iterating over a loader with worker processes: which batch goes to whom, and in which order they come out."""
+"""Iteration over a loader with worker processes: assigns batches to workers and returns them in order."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .threads import ThreadPool
 class PoolIterator(theirs._BaseDataLoaderIter):
     """One pass over a loader (with ``persistent_workers`` one after the other) by a :class:`~infeed.work.Pool`.
 
-    What torch's base class does is torch's: it draws the seeds, makes the sampler's iterator and warns. The order of
-    batches is torch's, too: numbers go round-robin to the workers and come out in that order.
+    torch's base class draws the seeds, makes the sampler's iterator and warns. The order of batches is torch's, too:
+    numbers are assigned round-robin to the workers and come out in that order.
     """
 
     def __init__(self, loader: Any) -> None:
@@ -83,7 +83,7 @@ class PoolIterator(theirs._BaseDataLoaderIter):
             self._send()
 
     def _resume(self) -> None:
-        """Begin another epoch with the same workers; what is left of the last one is thrown away."""
+        """Begin another epoch with the same workers; the remaining results of the last one are discarded."""
         for worker in range(self._num_workers):
             self._pool.submit(-1 - worker, Resume(self._shared_seed), worker)
         waiting = self._num_workers
@@ -127,7 +127,7 @@ class PoolIterator(theirs._BaseDataLoaderIter):
                 worker = self._owner.get(self._due)
                 if self._due in self._arrived or (worker is not None and self._active[worker]):
                     break
-                # Given out already (in_order=False), or never to come: its worker's iterable dataset is exhausted.
+                # Returned already (in_order=False), or missing because its worker's iterable dataset is exhausted.
                 self._owner.pop(self._due, None)
                 self._due += 1
             else:

@@ -1,7 +1,7 @@
-"""Staging: batches on their way from the loader's memory to a device, through a ring of slots.
+"""Staging: copies batches from the loader's memory to a device through a ring of slots.
 
-A slot is host memory that is allocated once and used again and again. The batch is copied into it, which lets go of the
-loader's memory, and the device copies from it while the host goes on. A slot is used again only when the device is done.
+A slot is host memory that is allocated once and reused. The batch is copied into it, which releases the loader's memory,
+and the device copies from it while the host continues. A slot is reused only when the device is done with it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import torch
 
 from .lanes import Lane, Mark
 
-#: Where tensors of a list begin in their common block: devices like such addresses, and every element type fits.
+#: Alignment of the tensors of a list in their common block: fast on devices, and enough for every element type.
 _ALIGN = 256
 
 
 class Slot:
-    """Memory for one batch: a block per field, as large as the largest that came by."""
+    """Memory for one batch: a block per field, as large as the largest seen so far."""
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
@@ -27,7 +27,7 @@ class Slot:
         self.mark: Mark | None = None
 
     def block(self, number: int, nbytes: int) -> torch.Tensor:
-        """Memory for the field of this number."""
+        """Memory for field ``number``."""
         found = self._blocks.get(number)
         if found is None or found.numel() < nbytes:
             found = self._blocks[number] = self._lane.memory(max(nbytes, 1))
@@ -43,9 +43,9 @@ class Staging:
         self._next = 0
 
     def send(self, batch: Any) -> Any:
-        """The same batch on the device: tensors are moved, lists of tensors as one block, all else stays.
+        """The same batch on the device: tensors are copied, lists of tensors as one block; other values stay.
 
-        The copies are begun, not finished. Call it inside the lane's ``work``.
+        The copies are started, not finished. Call it inside the lane's ``work``.
         """
         if not self._lane.staged:
             return tensors_in(batch, self._lane.upload)
@@ -63,7 +63,7 @@ class Staging:
 
 
 class _Parcel:
-    """One copy: a tensor, or the tensors of a list behind each other. Stands in the batch for what it holds."""
+    """One copy: a tensor, or the tensors of a list, concatenated. A placeholder in the batch for what it holds."""
 
     def __init__(self, number: int, host: torch.Tensor, parts: list[Any] | None) -> None:
         self.number = number
@@ -119,15 +119,15 @@ def _is_host(value: Any) -> bool:
 
 
 def _fill(block: torch.Tensor, value: torch.Tensor) -> None:
-    # NumPy copies in this thread alone and without holding Python. torch would wake a thread per core for it, which are
-    # busy decoding.
+    # NumPy copies in this thread alone and releases the GIL. torch would use a thread per core, and the cores are busy
+    # decoding.
     if value.numel():
         source = value.detach().contiguous().reshape(-1).view(torch.uint8)
         np.copyto(block.numpy(), source.numpy())
 
 
 def tensors_in(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A batch with every tensor in it changed."""
+    """Apply a function to every tensor of a batch."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, dict):

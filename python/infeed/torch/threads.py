@@ -1,4 +1,4 @@
-"""Threads in the place of worker processes, for interpreters whose threads run Python at the same time."""
+"""Threads instead of worker processes, for interpreters without the GIL."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .fetch import Resume, Work, utils
 
 
 class ThreadPool:
-    """Does a loader's tasks in threads, over the one dataset there is. Stands where a :class:`~infeed.work.Pool` would.
+    """Runs a loader's tasks in threads that share one dataset. Has the interface of a :class:`~infeed.work.Pool`.
 
-    Nothing is copied, pickled or started. ``get_worker_info()`` is None: nobody has a copy of the dataset.
+    Nothing is copied or pickled, and no process is started. ``get_worker_info()`` is None: no thread has its own copy of
+    the dataset.
     """
 
     def __init__(self, work: Work, workers: int) -> None:
@@ -25,7 +26,7 @@ class ThreadPool:
         self._open = True
 
     def submit(self, number: int, task: Any, worker: int | None = None) -> None:
-        """Give a task to whichever thread is free."""
+        """Give a task to any free thread."""
         self._threads.submit(self._do, number, task)
 
     def _do(self, number: int, task: Any) -> None:
@@ -36,7 +37,7 @@ class ThreadPool:
         self._done.put((number, value))
 
     def result(self, timeout: float | None = None) -> tuple[int, Any] | None:
-        """Number and value of any finished task; None when ``timeout`` seconds are over."""
+        """Number and value of any finished task; None after ``timeout`` seconds."""
         try:
             return self._done.get(timeout=timeout)
         except queue.Empty:
@@ -47,15 +48,15 @@ class ThreadPool:
         return self._open
 
     def close(self) -> None:
-        """End the threads: what is being made is finished, nothing else is begun."""
+        """End the threads: running tasks are finished, no others are started."""
         self._open = False
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
 def wants_threads(workers: str, dataset: Any, worker_init_fn: Any) -> bool:
-    """Whether a loader's tasks are done in threads."""
+    """Whether a loader's tasks run in threads."""
     if workers != "auto":
         return workers == "threads"
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    # Iterable datasets and worker_init_fn are made for workers that have the dataset to themselves.
+    # Iterable datasets and worker_init_fn expect workers that have their own copy of the dataset.
     return not locked and worker_init_fn is None and not isinstance(dataset, IterableDataset)

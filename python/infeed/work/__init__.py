@@ -1,4 +1,4 @@
-"""Worker processes for what only Python can do: they share memory with the consumer instead of pickling arrays."""
+"""Worker processes for Python code: they share memory with the consumer instead of pickling arrays."""
 
 from .failure import Failure
 from .pool import Pool

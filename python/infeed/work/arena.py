@@ -1,8 +1,8 @@
-"""Where the arrays of messages lie: segments that are used again and again.
+"""Shared memory for the arrays of messages: segments that are reused.
 
 One process owns an arena and writes, one other process reads. The first byte of a segment says who has it: the owner sets
 it before it sends a message, the reader clears it when the last view of the message's arrays is gone. So a reader that
-keeps every batch gets new segments, never a wait and never an overwritten batch; and a reader that lets go of its
+keeps every batch gets new segments and never waits, and its batches are never overwritten. A reader that releases its
 batches gets the same few segments, whose pages are warm in both processes.
 """
 
@@ -18,7 +18,7 @@ from .memory import HEADER, Segment, new_file
 
 _ALIGN = 64
 _IDLE = 64
-"""A segment that so many messages did not need is given back to the system."""
+"""A segment that was not used for this many messages is freed."""
 
 
 class Arena:
@@ -44,7 +44,7 @@ class Arena:
         return sum(s.size for s in self._segments.values())
 
     def reserve(self, nbytes: int) -> Any:
-        """Room in the segment of the message in the making, as a writable memoryview."""
+        """Allocate bytes in a segment of the current message, as a writable memoryview."""
         with self._lock:
             at = self._open[-1] if self._open else None
             if at is None or at.used + nbytes > at.segment.size:
@@ -54,7 +54,7 @@ class Arena:
             return memoryview(at.lease).cast("B")[start : start + nbytes]
 
     def find(self, address: int, nbytes: int) -> tuple[int, int] | None:
-        """Segment and offset of bytes that already lie in the message in the making."""
+        """Segment and offset of bytes, if they are already in a segment of the current message."""
         for at in self._open:
             offset = address - at.segment.address
             if offset >= 0 and offset + nbytes <= at.segment.size:
@@ -63,7 +63,7 @@ class Arena:
         return None
 
     def put(self, data: Any) -> tuple[int, int]:
-        """Copy bytes into the message; where they lie now."""
+        """Copy bytes into the message; returns segment and offset."""
         block = np.frombuffer(self.reserve(len(data)), np.uint8)
         block[:] = np.frombuffer(data, np.uint8)
         found = self.find(block.ctypes.data, len(data))
@@ -87,16 +87,16 @@ class Arena:
             return made, retired
 
     def abandon(self) -> None:
-        """The message will not be sent: its room is free again. New segments are announced with the next message."""
+        """Drop the current message: its segments are free again. New segments are announced with the next message."""
         with self._lock:
             self._open.clear()
 
     def _take(self, nbytes: int) -> _Open:
-        # As much as the last messages needed in all, so that one segment holds the whole message; a message that
-        # outgrows that doubles, so that it never has many.
+        # As much as the last messages needed in total, so that one segment holds the whole message. The size doubles if
+        # a message outgrows it, so that no message has many segments.
         need = HEADER + max(nbytes, sum(at.used for at in self._open) or self._hint)
         taken = {at.segment.number for at in self._open}
-        # A small message does not take a large segment: the next large message would have to make another one.
+        # A small message must not take a large segment: the next large message would need a new one.
         most = max(4 * need, 1 << 20)
         fit = [s for s in self._segments.values() if need <= s.size <= most and s.number not in taken and s.is_free()]
         # The smallest that fits, and of these the one used last: its pages are warm, and the others may be retired.
@@ -130,7 +130,7 @@ class Arena:
                 self._retired.append(segment.number)
 
     def close(self) -> None:
-        """Let go of everything. What the reader holds stays valid."""
+        """Release all segments. Views that the reader holds stay valid."""
         with self._lock:
             for _, _, fd in self._made:
                 os.close(fd)
@@ -140,7 +140,7 @@ class Arena:
 
 
 class _Open:
-    """A segment that the message in the making fills."""
+    """A segment that the current message is written to."""
 
     __slots__ = ("lease", "segment", "sent", "used")
 
@@ -152,7 +152,7 @@ class _Open:
 
 
 class Mapped:
-    """The reader's side: the segments of one owner as they were announced."""
+    """The reader's side: the announced segments of one owner, mapped."""
 
     def __init__(self) -> None:
         self._segments: dict[int, Segment] = {}
@@ -161,7 +161,7 @@ class Mapped:
         return len(self._segments)
 
     def learn(self, made: list[tuple[int, int]], fds: list[int], retired: list[int]) -> None:
-        """Map new segments and forget retired ones."""
+        """Map new segments and drop retired ones."""
         for (number, size), fd in zip(made, fds, strict=True):
             try:
                 self._segments[number] = Segment(fd, size, number)
@@ -171,7 +171,7 @@ class Mapped:
             self._segments.pop(number, None)
 
     def views(self, blocks: list[tuple[int, int, int]]) -> list[memoryview]:
-        """Writable views of (segment, offset, bytes). A segment comes back when the last of its views is gone."""
+        """Writable views of (segment, offset, bytes). A segment is returned to its owner when its last view is gone."""
         leases: dict[int, Any] = {}
         out = []
         for number, offset, nbytes in blocks:
@@ -182,5 +182,5 @@ class Mapped:
 
 
 def address_of(view: memoryview) -> int:
-    """Where the bytes of a view lie."""
+    """The memory address of a view."""
     return int(np.frombuffer(view, np.uint8).ctypes.data) if view.nbytes else 0

@@ -1,4 +1,4 @@
-"""The workers as the consumer sees them: how one starts, how it died, how all of them end."""
+"""The consumer's side of workers: starting them, reporting their death, ending them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .wire import Channel
 from .worker import WorkerInfo, serve
 
 _GRACE = 5.0
-"""Seconds that a worker has to finish the task it is at when the pool closes."""
+"""Seconds that a worker has to finish its current task when the pool closes."""
 
 _channels: weakref.WeakSet[Channel] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    # A forked child that kept the consumer's end of a connection would keep workers alive after the consumer's death.
+    # A forked child that kept the consumer's end of a connection would keep workers alive after the consumer died.
     for channel in list(_channels):
         channel.sock.close()
 
@@ -33,7 +33,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 class Worker:
-    """One worker as the consumer sees it."""
+    """The consumer's side of one worker."""
 
     def __init__(self, info: WorkerInfo) -> None:
         self.info = info
@@ -43,7 +43,7 @@ class Worker:
         self.deaths = 0
 
     def start(self, context: Any, parcel: Parcel, name: str) -> None:
-        """Start a process for this worker, also in place of a dead one."""
+        """Start a process for this worker, possibly in place of a dead one."""
         ours, theirs = socket.socketpair()
         try:
             ours.setblocking(False)
@@ -72,7 +72,7 @@ _HINTS = {
 
 
 def death(worker: Worker, lost: dict[int, Any], pool: str) -> WorkerDied:
-    """The error for a dead worker: who, how, at what, and what to look at."""
+    """The error for a dead worker: which one, how it died, during which task, and what to check."""
     code = worker.process.exitcode
     if code is None:
         how = "it closed its connection"
@@ -105,13 +105,13 @@ def death(worker: Worker, lost: dict[int, Any], pool: str) -> WorkerDied:
 
 
 def end(workers: list[Worker], parcel: Parcel, pid: int) -> None:
-    """Close the consumer's side of all connections and see the workers off."""
+    """Close the consumer's side of all connections and wait for the workers to exit."""
     if os.getpid() != pid:
         return
     running = [worker for worker in workers if worker.process is not None]
     for worker in running:
         with contextlib.suppress(OSError):
-            # The worker reads the end and leaves before its next task. A full close would end it in the middle of one.
+            # The worker reads end-of-file and exits before its next task. A full close would end it in the middle of one.
             worker.channel.sock.shutdown(socket.SHUT_WR)
     _drain(running, time.monotonic() + _GRACE)
     for stop in ("terminate", "kill"):
@@ -130,7 +130,7 @@ def end(workers: list[Worker], parcel: Parcel, pid: int) -> None:
 
 
 def _drain(workers: list[Worker], deadline: float) -> None:
-    """Wait until all have left; what they still send is thrown away, or they would wait for room."""
+    """Wait until all have exited; discards what they still send, because they would block on a full socket."""
     poll = select.poll()
     left = {worker.process.sentinel: worker for worker in workers}
     for sentinel, worker in left.items():

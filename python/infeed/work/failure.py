@@ -1,4 +1,4 @@
-"""What a task raised in a worker, on its way to the consumer."""
+"""The exception of a task in a worker, as it is sent to the consumer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 
 class WorkerTraceback(Exception):
-    """The traceback inside the worker, as text: the cause of what the consumer sees."""
+    """The traceback inside the worker, as text: the cause of the exception that the consumer gets."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -21,7 +21,7 @@ class WorkerTraceback(Exception):
 
 @dataclass(frozen=True)
 class Failure:
-    """Stands where the value of a task would: :meth:`Pool.result` gives it, so that the number of the task is known."""
+    """Returned by :meth:`Pool.result` in place of the value of a task, so that the number of the task is known."""
 
     worker: int
     pid: int
@@ -31,11 +31,11 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException, worker: int, pid: int) -> Failure:
-        """Made where the error is caught."""
+        """Create a failure, in the worker that caught the error."""
         pickled = None
         try:
             data = pickle.dumps(error)
-            # Many exceptions pickle and do not unpickle: those whose __init__ wants other arguments than a message.
+            # Many exceptions pickle but do not unpickle: those whose __init__ takes other arguments than a message.
             if type(pickle.loads(data)) is type(error):
                 pickled = data
         except Exception:
@@ -44,7 +44,7 @@ class Failure:
         return cls(worker, pid, type(error).__name__, text, pickled)
 
     def exception(self) -> BaseException:
-        """The original exception where it can travel, else a RuntimeError; both carry the worker's traceback."""
+        """The original exception if it can be pickled, else a RuntimeError; both carry the worker's traceback."""
         error: BaseException | None = None
         if self.pickled is not None:
             try:

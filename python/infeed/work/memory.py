@@ -1,4 +1,4 @@
-"""Memory that two processes see: anonymous files, mapped.
+"""Shared memory: anonymous files, mapped.
 
 A mapping is made with the C library's ``mmap`` and not with Python's, because Python's keeps a file descriptor per
 mapping: a consumer that holds a thousand batches would run out of them. Here the descriptor is closed once mapped.
@@ -14,7 +14,7 @@ import weakref
 from typing import Any
 
 HEADER = 64
-"""Bytes before the data: the first one says whether the reader still holds a view. Keeps the data aligned, too."""
+"""Size of the header before the data. Its first byte says whether the reader still holds a view. Keeps data aligned."""
 
 _READ_WRITE = 1 | 2
 _SHARED = 1
@@ -30,9 +30,9 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 def new_file(name: str) -> int:
-    """A file without a name on any disk, as a descriptor.
+    """The descriptor of a new anonymous file.
 
-    ``memfd_create`` is not bound by the size of ``/dev/shm``, which containers often set to 64 MB.
+    ``memfd_create`` is not limited by the size of ``/dev/shm``, which containers often set to 64 MB.
     """
     if hasattr(os, "memfd_create"):
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def new_file(name: str) -> int:
 
 
 class Mapping:
-    """Bytes of a file in this process, until nothing refers to them any more."""
+    """A file mapped into this process until nothing refers to it any more."""
 
     __slots__ = ("__weakref__", "address", "ref", "size")
 
@@ -60,14 +60,14 @@ class Mapping:
             unmap(self.address, self.size)
 
     def lease(self) -> Any:
-        """A ctypes array over all bytes: what every view of this mapping stands on, and what keeps it mapped."""
+        """A ctypes array over all bytes: the base of every view of this mapping, which keeps it mapped."""
         lease = (ctypes.c_char * self.size).from_address(self.address)
         lease.mapping = self  # type: ignore[attr-defined]
         return lease
 
 
 class Segment(Mapping):
-    """A mapping with a header, made by an owner who writes and used by a reader who gives it back."""
+    """A mapping with a header, created and written by an owner and used by a reader who gives it back."""
 
     __slots__ = ("flag", "last_used", "number")
 
@@ -78,20 +78,20 @@ class Segment(Mapping):
         self.flag = ctypes.c_ubyte.from_address(self.address)
 
     def is_free(self) -> bool:
-        """For the owner: neither the reader nor anybody in this process holds a view."""
+        """For the owner: whether neither the reader nor this process holds a view."""
         return self.flag.value == 0 and (self.ref is None or self.ref() is None)
 
     def borrow(self) -> Any:
-        """For the owner: a lease whose end can be seen with :meth:`is_free`."""
+        """For the owner: a lease that :meth:`is_free` takes into account."""
         lease = self.lease()
         self.ref = weakref.ref(lease)
         return lease
 
     def receive(self) -> Any:
-        """For the reader: a lease that gives the segment back when its last view dies."""
+        """For the reader: a lease that gives the segment back when its last view is gone."""
         lease = self.lease()
 
-        # A process forked from the reader has copies of its views. Their end means nothing: only the reader may say so.
+        # A process forked from the reader has copies of its views. Only the reader itself may release the segment.
         def release(_: Any, flag: Any = self.flag, pid: int = os.getpid(), getpid: Any = os.getpid) -> None:
             if getpid() == pid:
                 flag.value = 0

@@ -1,4 +1,4 @@
-"""How what a worker needs gets to it: the dataset and the functions, with large read-only parts in one shared file."""
+"""Sends the dataset and the functions to workers, with large read-only parts in one shared file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _DEPTH = 6
 _FEW = 64
 """Containers with more entries are not searched for long lists."""
 _MANY = 10_000
-"""So many objects are looked at in all."""
+"""At most this many objects are searched in total."""
 _LARGE = 4096
 """Arrays below this many bytes stay inside the pickle."""
 
 _kept: list[Any] = []
-"""Lists that were replaced. To let go of one would touch all of its entries, and so copy all of their pages."""
+"""Lists that were replaced. Freeing one would touch all of its entries, and so copy all of their pages."""
 
 
 class Parcel:
-    """An object on its way to the workers. The object itself is not changed in the consumer's process.
+    """An object to be sent to the workers. The object itself is not changed in the consumer's process.
 
     Under fork the worker's copy gets a :class:`~infeed.work.SharedList` in place of every long list. Under spawn the
     object is pickled for each worker, and the lists and arrays in it point into one file that all workers map.
@@ -70,7 +70,7 @@ class Parcel:
         return self._content
 
     def close(self) -> None:
-        """All workers have started."""
+        """Release the shared file, once all workers have started."""
         if self._pid == os.getpid():
             if self._file is not None:
                 self._file.close()
@@ -79,7 +79,7 @@ class Parcel:
             self._content = None
 
     def __reduce__(self) -> Any:
-        # Called while a worker is spawned: locks, queues and the like inside the content may be pickled only then.
+        # Called while a worker is spawned: locks and queues inside the content may be pickled only then.
         contexts.assert_spawning(self)
         blocks: list[tuple[int, int]] = []
 
@@ -89,7 +89,7 @@ class Parcel:
                 return True
             key = (address_of(raw), raw.nbytes)
             if key not in self._arrays:
-                # The buffer is kept: as long as it is, no other array can have its address.
+                # The buffer is kept alive, so that no other array can get its address.
                 self._arrays[key] = (self._shared().put(raw), buffer)
             blocks.append(self._arrays[key][0])
             return False
@@ -109,7 +109,7 @@ class _Pickler(ForkingPickler):
         return id(obj) if type(obj) is list and id(obj) in self._lists else None
 
     def reducer_override(self, obj: Any) -> Any:
-        # A tensor that the user has put into shared memory is meant to be seen by all: torch keeps it so.
+        # A tensor that the user has put into shared memory must stay shared: torch pickles it that way.
         if tensors.is_tensor(obj) and not obj.is_shared():
             return tensors.reduce(obj, lambda nbytes: memoryview(bytearray(nbytes)))
         return NotImplemented
@@ -123,7 +123,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Opened:
-    """A parcel after its way through pickle."""
+    """An unpickled parcel."""
 
     def __init__(self, content: Any) -> None:
         self._content = content
@@ -144,7 +144,7 @@ def _opened(data: bytes, blocks: list[tuple[int, int]], lists: list[Any], handle
 
 
 def _search(root: Any, places: list[tuple[Any, Any, list[Any]]]) -> None:
-    """Long lists in the attributes of an object, and of what it holds: (container, key, list)."""
+    """Find long lists in the attributes of an object, recursively: (container, key, list)."""
     seen: set[int] = set()
     layer: list[Any] = [root]
     for _ in range(_DEPTH):
@@ -163,7 +163,7 @@ def _search(root: Any, places: list[tuple[Any, Any, list[Any]]]) -> None:
 
 
 def _parts(obj: Any) -> list[tuple[Any, list[tuple[Any, Any]]]]:
-    """What an object holds, with the container in which an entry can be replaced (None: it cannot)."""
+    """The entries of an object, with the container in which they can be replaced (None: they cannot)."""
     out: list[tuple[Any, list[tuple[Any, Any]]]] = []
     if type(obj) is dict and len(obj) <= _FEW:
         out.append((obj, list(obj.items())))

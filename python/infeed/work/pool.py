@@ -1,4 +1,4 @@
-"""Tasks to worker processes, values back."""
+"""A pool of worker processes: sends tasks, receives values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from .worker import WorkerInfo
 
 
 class Pool:
-    """Worker processes that do tasks and send the values back through shared memory.
+    """Worker processes that run tasks and send the values back through shared memory.
 
-    ``make`` is called once in each worker and gives the function that does tasks. It travels by fork, or pickled under
-    ``spawn`` and ``forkserver``. Values may hold NumPy arrays and torch tensors at any depth: these are not pickled but
-    lie in memory that both processes see, and that is used again when the consumer lets go of them. The consumer may
-    write to them.
+    ``make`` is called once in each worker and returns the function that runs tasks. It is inherited by fork, or pickled
+    under ``spawn`` and ``forkserver``. Values may hold NumPy arrays and torch tensors at any depth: these are not pickled
+    but placed in shared memory, which is reused when the consumer drops them. The consumer may write to them.
 
     >>> with Pool(lambda info: lambda task: task * 2, workers=2, context="fork") as pool:
     ...     for number in range(4):
@@ -37,8 +36,8 @@ class Pool:
     [(0, 0), (1, 2), (2, 4), (3, 6)]
 
     With ``share`` long lists of plain values inside ``make`` are packed once and shared by all workers, which see them as
-    a :class:`~infeed.work.SharedList`. ``replace_dead`` starts a new worker for one that died, with the tasks it had; a
-    second death without a value in between is raised. ``timeout`` is the longest that :meth:`result` waits (0: for ever).
+    a :class:`~infeed.work.SharedList`. ``replace_dead`` starts a new worker for one that died, with its tasks; a second
+    death without a value in between is raised. ``timeout`` is the longest that :meth:`result` waits (0: no limit).
 
     One thread may call :meth:`submit` while another calls :meth:`result`.
     """
@@ -87,7 +86,7 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """End the workers and wait for them. Idempotent. Values that were given out stay valid."""
+        """End the workers and wait for them. Idempotent. Values that were returned stay valid."""
         self._finalize()
 
     def is_alive(self) -> bool:
@@ -96,12 +95,12 @@ class Pool:
 
     @property
     def outstanding(self) -> int:
-        """Tasks that were submitted and whose values were not given out yet."""
+        """The number of submitted tasks whose values were not returned yet."""
         return sum(len(worker.tasks) for worker in self._workers)
 
     @property
     def pids(self) -> list[int]:
-        """Process numbers of the workers."""
+        """Process ids of the workers."""
         return [worker.process.pid for worker in self._workers if worker.process is not None]
 
     @property
@@ -124,11 +123,11 @@ class Pool:
             chosen.tasks[number] = task
 
     def result(self, timeout: float | None = None) -> tuple[int, Any] | None:
-        """Number and value of any finished task; None when ``timeout`` seconds are over.
+        """Number and value of any finished task; None after ``timeout`` seconds.
 
-        A task that raised gives a :class:`Failure` as its value, so that the caller knows which one it was and may
-        deliver in order; ``Failure.reraise()`` raises the original. A worker that died is raised as
-        :class:`~infeed.WorkerDied`, at once.
+        The value of a task that raised is a :class:`Failure`, so that the caller knows which task it was and can deliver
+        in order; ``Failure.reraise()`` raises the original. The death of a worker is raised at once, as
+        :class:`~infeed.WorkerDied`.
         """
         limit = timeout if timeout is not None else self._timeout or None
         deadline = None if limit is None else time.monotonic() + limit
@@ -165,7 +164,7 @@ class Pool:
             gone = worker.process.sentinel in fds
             if gone or channel.fileno() in fds:
                 channel.flush()
-                # What a worker sent before it died counts.
+                # Values that a worker sent before it died are still used.
                 while channel.pull(wait=False):
                     pass
                 while (frame := channel.next_frame()) is not None:
@@ -175,7 +174,7 @@ class Pool:
                 self._bury(worker)
 
     def _bury(self, worker: Worker) -> None:
-        """A worker is dead: replace it or say so."""
+        """Replace a dead worker, or raise."""
         worker.process.join(1)
         done = {frame[0] for _, channel, frame in self._ready if channel is worker.channel}
         lost = {number: task for number, task in worker.tasks.items() if number not in done}

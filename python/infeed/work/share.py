@@ -1,6 +1,6 @@
-"""Long lists, packed: what makes the memory of forked workers grow is the reference count of every single entry.
+"""Long lists, packed: updating the reference counts of entries copies their pages, which makes forked workers grow.
 
-A :class:`SharedList` keeps the values as bytes in memory that all workers map, and makes an entry when it is asked for.
+A :class:`SharedList` keeps the values as bytes in memory that all workers map, and creates entries on access.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from .memory import Mapping, new_file
 
 LONG = 10_000
-"""Lists with fewer entries are left alone."""
+"""Lists with fewer entries are not packed."""
 _PLAIN = {str, bytes, int, float, bool, type(None)}
 
 
 class SharedFile:
-    """Bytes that all workers map: written once by the consumer, read by everybody."""
+    """Bytes that all workers map: written once by the consumer, then only read."""
 
     def __init__(self, fd: int | None = None, size: int = 0) -> None:
         self.fd = new_file("infeed-shared") if fd is None else fd
         self.size = size
 
     def put(self, data: Any) -> tuple[int, int]:
-        """Append; offset and length."""
+        """Append data; returns offset and length."""
         view = memoryview(data).cast("B")
         start = -(-self.size // 64) * 64
         at = start
@@ -40,7 +40,7 @@ class SharedFile:
         return start, at - start
 
     def map(self) -> memoryview:
-        """All bytes, in this process. A write is seen by this process alone."""
+        """Map all bytes into this process. Writes are private to this process."""
         if self.size == 0:
             return memoryview(bytearray())
         return memoryview(Mapping(self.fd, self.size, private=True).lease()).cast("B")
@@ -52,7 +52,7 @@ class SharedFile:
             self.fd = -1
 
 
-# A packed list is described by a tuple: its kind, its length, and where its arrays lie.
+# A packed list is described by a tuple: its kind, its length, and the offsets of its arrays.
 Packed = tuple[str, int, Any]
 
 
@@ -77,7 +77,7 @@ def _pack(values: Sequence[Any], file: SharedFile) -> Packed:
         widths = set(map(len, values))
         if len(widths) == 1 and widths != {0}:
             columns = list(zip(*values, strict=True))
-            # A column of nothing but tuples would nest; such entries are rare enough for the general way.
+            # Columns with tuples would nest; such entries are rare enough for the general encoding.
             if all(tuple not in set(map(type, column)) for column in columns):
                 return "tuple", count, [_pack(column, file) for column in columns]
     if kinds == {float}:
@@ -108,12 +108,12 @@ def _cut(data: bytes, lengths: Iterator[int], count: int, file: SharedFile) -> A
 
 
 def unpack(packed: Packed, memory: memoryview) -> SharedList:
-    """The list that was packed, over the same bytes in any process."""
+    """A packed list, over the same bytes in any process."""
     return SharedList(packed[1], _reader(packed, memory))
 
 
 def _reader(packed: Packed, memory: memoryview) -> Callable[[int, int], list[Any]]:
-    """The function that makes the entries from ``start`` to ``stop``."""
+    """The function that creates the entries from ``start`` to ``stop``."""
     kind, _, where = packed
     if kind == "tuple":
         columns = [_reader(column, memory) for column in where]
@@ -147,7 +147,7 @@ def _reader(packed: Packed, memory: memoryview) -> Callable[[int, int], list[Any
 
 
 class SharedList(Sequence[Any]):
-    """A read-only list whose entries lie in shared memory: what workers see in place of a long list.
+    """A read-only list whose entries are in shared memory: replaces a long list in workers.
 
     Indexing, slices (plain lists), iteration, ``len``, ``in``, ``==`` and ``+`` work as for a list. It pickles as a list.
     """

@@ -1,4 +1,4 @@
-"""Tensors as bytes in shared memory. Only reached when torch is imported already."""
+"""Tensors as bytes in shared memory. Only used if torch is imported already."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def is_tensor(obj: Any) -> bool:
 
 
 def reduce(tensor: Any, reserve: Callable[[int], Any]) -> Any:
-    """How a CPU tensor is pickled: its bytes out of band, the rest in a few words.
+    """Reduce a CPU tensor for pickling: its bytes are out of band.
 
-    ``NotImplemented`` for what is not plain memory of this process (sparse, quantised, on a device, part of a graph,
-    subclasses with rules of their own): torch pickles these itself, or says why it does not.
+    ``NotImplemented`` for tensors that are not plain memory of this process (sparse, quantised, on a device, part of a
+    graph, subclasses): torch pickles these itself, or raises.
     """
     import torch
 
@@ -57,7 +57,7 @@ def reduce(tensor: Any, reserve: Callable[[int], Any]) -> Any:
 
 
 def _packed(tensor: Any, reserve: Callable[[int], Any]) -> Any:
-    """A contiguous copy, made where it is sent from."""
+    """A contiguous copy, in the memory that it is sent from."""
     import torch
 
     nbytes = tensor.numel() * tensor.element_size()
@@ -70,7 +70,7 @@ def _packed(tensor: Any, reserve: Callable[[int], Any]) -> Any:
 def rebuild(
     data: Any, dtype: Any, shape: tuple[int, ...], order: list[int] | None, grad: bool, kind: Any, state: Any
 ) -> Any:
-    """The tensor again, over the bytes as they lie."""
+    """Rebuild the tensor over the received bytes, without a copy."""
     import torch
 
     if len(memoryview(data)) == 0:

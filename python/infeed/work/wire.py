@@ -1,7 +1,7 @@
-"""Messages between two processes over a unix socket: few bytes on the wire, arrays in segments.
+"""Messages between two processes over a Unix socket; arrays are in shared segments.
 
-A frame is a length, a count of file descriptors and a body. The body names what lies where: the pickle (in the body when
-it is short, else in a segment), the blocks of the arrays, the segments that are new and those that are gone.
+A frame is a length, a count of file descriptors and a body. The body has the location of the pickle (in the body if it
+is short, else in a segment), of the blocks of the arrays, and lists new and retired segments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import tensors
 from .arena import Arena, Mapped, address_of
 
 SMALL = 1024
-"""Arrays below this many bytes travel inside the pickle."""
+"""Arrays below this many bytes stay inside the pickle."""
 _SHORT = 16 * 1024
 """Longer pickles go into a segment, so that the socket's buffer always has room."""
 _FRAME = struct.Struct("<II")
@@ -53,7 +53,7 @@ class _Pickler(ForkingPickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is np.ndarray:
-            # NumPy sends arrays with gaps inside the pickle; packing them into the segment spares two copies.
+            # NumPy pickles non-contiguous arrays in band; packing them into the segment saves two copies.
             gaps = not (obj.flags.c_contiguous or obj.flags.f_contiguous)
             if gaps and obj.nbytes >= SMALL and not obj.dtype.hasobject:
                 packed: Any = np.frombuffer(self._arena.reserve(obj.nbytes), obj.dtype).reshape(obj.shape)
@@ -65,7 +65,7 @@ class _Pickler(ForkingPickler):
 
 
 class Channel:
-    """One end of a connection. Tells the other end's segments from its own."""
+    """One end of a connection. Keeps the segments of both ends."""
 
     def __init__(self, sock: socket.socket, name: str = "infeed") -> None:
         self.sock = sock
@@ -77,13 +77,13 @@ class Channel:
         self.ended = False
 
     def fileno(self) -> int:
-        """For ``select`` and its kind."""
+        """For ``select`` and similar functions."""
         return self.sock.fileno()
 
     # Sending
 
     def encode(self, number: int, value: Any) -> tuple[bytes, list[int]]:
-        """A frame and its file descriptors. Arrays are copied into segments, unless they lie in one already."""
+        """A frame and its file descriptors. Arrays are copied into segments, unless they are in one already."""
         blocks = _Blocks(self.arena)
         file = io.BytesIO()
         try:
@@ -102,7 +102,7 @@ class Channel:
         return _FRAME.pack(len(body), len(fds)) + body, fds
 
     def push(self, frame: tuple[bytes, list[int]]) -> None:
-        """Queue a frame and send as much as the socket takes now."""
+        """Queue a frame and send as much as the socket accepts now."""
         self._outbox.append(frame)
         self.flush()
 
@@ -112,7 +112,7 @@ class Channel:
         return bool(self._outbox)
 
     def flush(self) -> None:
-        """Send what waits. A blocking socket sends it all; a broken one drops it: the death is told elsewhere."""
+        """Send queued frames. A blocking socket sends all; a broken one drops them: the death is reported elsewhere."""
         while self._outbox:
             data, fds = self._outbox[0]
             try:
@@ -133,10 +133,10 @@ class Channel:
     # Receiving
 
     def pull(self, *, wait: bool) -> bool:
-        """Read what is there (or wait for something). False when nothing was."""
+        """Read available data, or wait for some. False if there was none."""
         flags = _CLOEXEC | (0 if wait else socket.MSG_DONTWAIT)
         try:
-            # Not socket.recv_fds: it forgets the flags.
+            # Not socket.recv_fds: it ignores the flags.
             data, extra, _, _ = self.sock.recvmsg(1 << 16, _FDS_ROOM, flags)
         except BlockingIOError:
             return False
@@ -152,7 +152,7 @@ class Channel:
         return True
 
     def next_frame(self) -> Any:
-        """The next whole frame that was read, or None."""
+        """The next complete frame, or None."""
         if len(self._inbox) < _FRAME.size:
             return None
         length, count = _FRAME.unpack_from(self._inbox)
@@ -179,7 +179,7 @@ class Channel:
         self.arena.close()
 
     def close(self) -> None:
-        """Close the connection and forget all. Values that were decoded stay valid."""
+        """Close the connection and drop everything. Values that were decoded stay valid."""
         self.leave()
         self.mapped = Mapped()
 

@@ -1,4 +1,4 @@
-"""What runs in a worker process: take a task, do it, send the value."""
+"""The loop of a worker process: receive a task, run it, send the value."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .wire import Channel
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Who a worker is."""
+    """The identity of a worker."""
 
     id: int
     """From 0 to ``workers - 1``."""
     workers: int
-    """How many there are."""
+    """The number of workers."""
     seed: int
     """The pool's seed plus ``id``: what ``random`` and torch are seeded with."""
     base_seed: int
@@ -41,14 +41,14 @@ _channel: Channel | None = None
 
 
 def worker_info() -> WorkerInfo | None:
-    """Who this worker is; None outside a worker."""
+    """The identity of this worker; None outside a worker."""
     return _info
 
 
 def allocate(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray[Any, Any]:
-    """An uninitialised array. Inside a task it lies in the memory that the result is sent in: no copy is made of it.
+    """An uninitialised array. Inside a task it is in the memory that the result is sent in, so it is not copied.
 
-    Outside a worker this is ``np.empty``. An array that is kept beyond its task stays intact, but costs its segment.
+    Outside a worker this is ``np.empty``. An array that is kept after its task stays valid, but holds its segment.
     """
     dtype = np.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -68,20 +68,20 @@ def set_seeds(info: WorkerInfo) -> None:
     torch: Any = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "manual_seed"):
         torch.manual_seed(info.seed)
-        # Many workers with many threads each would only stand in each other's way.
+        # Many workers with many threads each would oversubscribe the CPUs.
         torch.set_num_threads(1)
 
 
 def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> None:
-    """The life of a worker. Ends when the consumer closes its side, at once when the consumer is gone."""
+    """The main function of a worker. Ends when the consumer closes its side, or at once if the consumer dies."""
     global _info, _channel
-    # Ctrl-C reaches the whole group of processes; the consumer decides what it means. Its other handlers are not ours.
+    # Ctrl-C reaches the whole process group; the consumer handles it. Its SIGTERM handler does not apply to workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Anew: where it is on already, libraries may have put handlers of their own in its place since.
+    # Restarted: if it is on already, libraries may have replaced its handlers since.
     faulthandler.disable()
     faulthandler.enable(file=2)
-    # What was inherited by fork is never garbage here, and looking at it would copy its pages.
+    # Objects inherited by fork are never garbage here, and traversing them would copy their pages.
     gc.freeze()
     threading.Thread(target=_leave_with, args=(sock,), daemon=True, name="infeed-watch").start()
     channel = Channel(sock, name)
@@ -94,7 +94,7 @@ def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> N
         failure = Failure.of(error, info.id, os.getpid())
     tasks: deque[Any] = deque()
     while not channel.ended:
-        # All that has come is read before a task starts: a consumer that closes need not wait for tasks in the queue.
+        # Everything received is read before a task starts, so that a closing consumer need not wait for queued tasks.
         while channel.pull(wait=not tasks):
             while (frame := channel.next_frame()) is not None:
                 tasks.append(frame)
@@ -109,7 +109,7 @@ def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> N
 def _answer(
     channel: Channel, do: Any, frame: Any, failure: Failure | None, info: WorkerInfo
 ) -> tuple[bytes, list[int]]:
-    """Do one task; the frame of its value. A function of its own, so that nothing of a task outlives it."""
+    """Run one task; returns the frame of its value. A separate function, so that no references outlive the task."""
     number = frame[0]
     if failure is not None:
         channel.decode(frame)
@@ -122,7 +122,7 @@ def _answer(
 
 
 def _leave_with(sock: socket.socket) -> None:
-    """End this process when the consumer's process is gone, even in the middle of a task."""
+    """End this process when the consumer's process dies, even in the middle of a task."""
     poll = select.poll()
     poll.register(sock.fileno(), 0)
     while not any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll()):

@@ -1,4 +1,4 @@
-//! A report in one file: no scripts, nothing from outside, so that it can be mailed and opened years later.
+//! The HTML report: a single file without scripts or external resources, so that it can be mailed and archived.
 
 use super::{Run, TITLES, busy, summary};
 use crate::human;
@@ -18,10 +18,10 @@ svg text { font: 12px system-ui, sans-serif; fill: currentColor }
 /// Width of the longest bar, and where bars start.
 const BAR: f64 = 480.0;
 const LEFT: f64 = 90.0;
-/// From one bar to the next.
+/// Distance from one bar to the next.
 const ROW: usize = 26;
 
-/// Names and colours of what a worker's time goes into.
+/// Names and colours of the parts of a worker's time.
 const PARTS: [(&str, &str); 3] = [("decode", "#2f6feb"), ("transform", "#8250df"), ("idle", "#afb8c1")];
 
 /// The whole page.
@@ -45,7 +45,7 @@ pub(super) fn page(plan: &Plan, recipe: &str, runs: &[Run]) -> String {
     out
 }
 
-/// A bar for each run, as long as its rate.
+/// A bar for each run, proportional to its rate.
 fn rates(runs: &[Run]) -> String {
     let most = runs.iter().map(|run| run.stats.samples_per_s).fold(1e-9, f64::max);
     chart(runs, |run, y, out| {
@@ -57,7 +57,7 @@ fn rates(runs: &[Run]) -> String {
     })
 }
 
-/// A bar for each run, cut up by where the time went.
+/// A bar for each run, divided by how the time was spent.
 fn shares(runs: &[Run]) -> String {
     let bars = chart(runs, |run, y, out| {
         let mut x = LEFT;
@@ -105,7 +105,7 @@ fn numbers(runs: &[Run]) -> String {
     format!("<table>\n{head}{body}</table>\n")
 }
 
-/// Text that cannot end up as markup: paths and recipes are the user's.
+/// Escapes text for HTML: paths and recipes come from the user.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -27,7 +27,7 @@ const TITLES: [&str; 9] =
 #[derive(Debug)]
 struct Run {
     stats: Stats,
-    /// Rate against that of the first run.
+    /// Rate relative to that of the first run.
     speedup: f64,
 }
 
@@ -75,13 +75,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Report, Fault> {
     })
 }
 
-/// A recipe as it is, or the pipeline that suits the data.
+/// The given recipe, or a pipeline that suits the data.
 fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
     if let [path] = args.what.as_slice()
         && (path.ends_with(".toml") || path.ends_with(".json"))
     {
         if args.batch.is_some() || args.image_size.is_some() || args.format.is_some() {
-            let what = "--batch, --image-size and --format are for a PATH; a recipe says these things itself";
+            let what = "--batch, --image-size and --format are for a PATH; a recipe already contains them";
             return Err(Fault::Usage(what.to_owned()));
         }
         return Ok(open(recipe(path)?)?);
@@ -97,11 +97,11 @@ fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
     if raw.is_stream() {
         return Ok(open(recipe)?);
     }
-    // The files are listed and their indices read already: only the stages are new.
+    // The files are already listed and their indices read: only the stages are new.
     Ok(Arc::new(Plan::new(recipe, Arc::clone(&raw.source))?))
 }
 
-/// A recipe from a file.
+/// Reads a recipe from a file.
 pub(crate) fn recipe(path: &str) -> Result<Recipe, Fault> {
     let text = std::fs::read_to_string(Path::new(path)).map_err(|e| Error::io("read", path, e))?;
     let read = if path.ends_with(".json") { Recipe::from_json(&text) } else { Recipe::from_toml(&text) };
@@ -152,7 +152,7 @@ fn busy(stats: &Stats, name: &str) -> f64 {
 }
 
 impl Run {
-    /// What stands under [`TITLES`].
+    /// The cells under [`TITLES`].
     fn cells(&self) -> [String; 9] {
         let stats = &self.stats;
         let busy = |name: &str| human::share(busy(stats, name));

@@ -1,4 +1,4 @@
-//! The demo's data set: made, and taken away again.
+//! The demo's data set: created, and removed again.
 
 use crate::{args::DemoArgs, fault::Fault, interrupt, progress::Progress};
 use infeed::Error;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 /// Width and height of the images.
 pub(super) const SIDE: u32 = 450;
-/// Shards to spread the samples over: enough that every CPU has one to make.
+/// Number of shards: enough that every CPU has one to write.
 const SHARDS: u64 = 16;
 
-/// Shards on disk, removed when this is dropped unless they are to be kept.
+/// Shards on disk, removed on drop unless they are to be kept.
 #[derive(Debug)]
 pub(super) struct Data {
     pub(super) paths: Vec<String>,
@@ -29,7 +29,7 @@ enum Home {
     Temporary(TempDir),
     /// The user's folder: only what was made is removed.
     Given { dir: PathBuf, made: bool },
-    /// Stays.
+    /// Not removed.
     Kept(PathBuf),
 }
 
@@ -37,7 +37,7 @@ impl Data {
     pub(super) fn make(args: &DemoArgs) -> Result<Self, Fault> {
         let home = Home::open(args.dir.as_deref())?;
         let dir = home.path().to_owned();
-        // From here on dropping it removes whatever has been made, also when the rest fails.
+        // From here on, dropping it removes what has been written, even when the rest fails.
         let mut data = Data { paths: vec![], bytes: 0, home };
         let spec = ShardSpec {
             samples: args.samples,
@@ -45,7 +45,7 @@ impl Data {
             width: SIDE,
             height: SIDE,
             classes: 1000,
-            // About half a byte per pixel, as ImageNet has it.
+            // About half a byte per pixel, as in ImageNet.
             jpeg: JpegOptions::quality(95),
             name: "demo".to_owned(),
             ..ShardSpec::default()
@@ -83,7 +83,7 @@ impl Home {
         let made = !dir.exists();
         std::fs::create_dir_all(dir).map_err(|e| failed("make the folder", dir, e))?;
         let mut inside = std::fs::read_dir(dir).map_err(|e| failed("list", dir, e))?;
-        // Nothing of the user's is ever written over or removed.
+        // The user's files are never overwritten or removed.
         if inside.next().is_some() {
             let what = format!("`{}` is not empty: give a new or empty folder", dir.display());
             return Err(Error::argument(what).into());
@@ -101,7 +101,7 @@ impl Home {
 
 impl Drop for Data {
     fn drop(&mut self) {
-        // The temporary folder takes care of itself. What cannot be removed stays: there is nobody to tell.
+        // The temporary folder removes itself. Errors are ignored: a destructor cannot report them.
         if let Home::Given { dir, made } = &self.home {
             for path in &self.paths {
                 let _ = std::fs::remove_file(path);

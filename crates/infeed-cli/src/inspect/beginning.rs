@@ -1,4 +1,4 @@
-//! The first rows of a stream, kept: what can be shown of something that cannot be addressed.
+//! The first rows of a stream, kept in memory, because a stream cannot be read by row number.
 
 use infeed::Result;
 use infeed_core::{Record, Source, Spec, Stream, StreamRow};

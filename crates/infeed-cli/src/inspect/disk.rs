@@ -1,12 +1,12 @@
-//! What the files are and how much room they take.
+//! The format of the files and their size on disk.
 
 use infeed::{Result, format::detect, store::Stores};
 use infeed_core::{Packing, Source};
 
-/// Files whose sizes are asked for one by one; of more only this many, spread evenly.
+/// Most files whose sizes are read; of more files only this many, spread evenly.
 const ASKED: u64 = 20_000;
 
-/// The name of the format; `auto` is found out.
+/// The name of the format; `auto` is detected.
 pub(super) fn format(paths: &[String], given: &str) -> Result<String> {
     if given != "auto" {
         return Ok(given.to_owned());
@@ -32,7 +32,7 @@ pub(super) fn bytes(source: &dyn Source) -> (u64, bool) {
     let mut start = 0;
     let mut sum = 0;
     for n in shards {
-        // A shard without rows cannot be asked for by row; it is next to nothing.
+        // A shard without rows cannot be found by row; its size is negligible.
         if *n > 0 {
             sum += size(start);
         }

@@ -1,4 +1,4 @@
-//! What the fields hold, over a sample of rows.
+//! The contents of the fields, from a sample of rows.
 
 use crate::{
     content::{Content, size},
@@ -12,10 +12,10 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Rows that are read together.
 const TOGETHER: usize = 16;
 
-/// What was found.
+/// The result of a survey.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// Rows that were looked at.
+    /// Rows that were sampled.
     pub(super) rows: u64,
     /// Rows that could not be read, and why the first could not.
     pub(super) unreadable: u64,
@@ -23,14 +23,14 @@ pub(super) struct Survey {
     pub(super) fields: Vec<Field>,
 }
 
-/// What was found of one field.
+/// The result of a survey for one field.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: Arc<str>,
     stored: String,
     /// Rows that have it.
     pub(super) present: u64,
-    /// Kinds of content and how often they came.
+    /// Kinds of content and their counts.
     kinds: BTreeMap<&'static str, u64>,
     decoders: BTreeMap<Option<&'static str>, u64>,
     least: u64,
@@ -40,7 +40,7 @@ pub(super) struct Field {
     images: Option<[(u32, u32); 2]>,
 }
 
-/// Looks at `count` rows, spread evenly.
+/// Samples `count` rows, spread evenly.
 pub(super) fn survey(source: &dyn Source, count: u64) -> Result<Survey, Fault> {
     let spec = source.spec();
     let names: Vec<Arc<str>> = spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
@@ -54,7 +54,7 @@ pub(super) fn survey(source: &dyn Source, count: u64) -> Result<Survey, Fault> {
         interrupt::check()?;
         match source.fetch(together, &names) {
             Ok(records) => records.iter().for_each(|record| survey.add(record)),
-            // One bad row spoils the lot; alone each shows whether it is the one.
+            // One bad row fails the whole read: read them one by one to find it.
             Err(_) => {
                 for row in together {
                     match source.fetch(&[*row], &names) {
@@ -142,7 +142,7 @@ impl Field {
         }
     }
 
-    /// The decoder that suits most values, when there is one. A field of numbers with a word among them is text.
+    /// The decoder that suits most values, if there is one. A field of numbers with a word among them is text.
     pub(super) fn decoder(&self) -> Option<&'static str> {
         let numbers = |d: &Option<&str>| matches!(d, Some("int" | "float" | "text" | "json"));
         if self.decoders.len() > 1 && self.decoders.keys().all(numbers) {

@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
     infeed tokenize data/*.parquet --tokenizer tokenizer.json --out corpus --field content\n  \
     infeed tokenize 'text-*.tar' --tokenizer tokenizer.json --out out/corpus --per-file\n\n\
     Writes OUT.bin and OUT.idx, which `infeed tokens` and infeed.tokens() read. Documents\n\
-    keep their order. An interrupted run goes on where it was when the same command is\n\
-    given again, and ends with the same files: OUT.journal says how far it is.")]
+    keep their order. An interrupted run continues when the same command is given again,\n\
+    and ends with the same files: OUT.journal holds its progress.")]
 pub(crate) struct TokenizeArgs {
     /// Files, folders or patterns, of any format that infeed reads.
     #[arg(required = true)]
@@ -28,7 +28,7 @@ pub(crate) struct TokenizeArgs {
     /// Format of the data; `infeed list formats` shows them.
     #[arg(long, default_value = "auto")]
     pub(crate) format: String,
-    /// Put this token behind every document, by name or number; `auto` finds the one that ends documents.
+    /// Append this token to every document, by name or number; `auto` finds the end-of-document token.
     #[arg(long, value_name = "TOKEN|auto")]
     pub(crate) append_eod: Option<String>,
     /// Add what the tokenizer puts around a text, such as [CLS] and [SEP].
@@ -43,19 +43,19 @@ pub(crate) struct TokenizeArgs {
     /// Write one corpus per input file: OUT-NAME.bin.
     #[arg(long, conflicts_with = "shards")]
     pub(crate) per_file: bool,
-    /// Write so many corpora of equally many documents: OUT-00000.bin, ...
+    /// Write this many corpora with equal numbers of documents: OUT-00000.bin, ...
     #[arg(long, value_parser = positive)]
     pub(crate) shards: Option<usize>,
-    /// Leave corpora alone that are finished, and make the others.
+    /// Skip corpora that are finished, and make the others.
     #[arg(long, conflicts_with = "overwrite")]
     pub(crate) resume: bool,
-    /// Begin anew, whatever is there.
+    /// Start over, and overwrite existing corpora.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// What to do with documents that cannot be read.
     #[arg(long, default_value = "raise")]
     pub(crate) on_error: OnError,
-    /// How often what is done is made safe, in seconds.
+    /// Seconds between checkpoints.
     #[arg(long, default_value_t = 5.0, value_parser = seconds)]
     pub(crate) checkpoint: f64,
 }

@@ -1,7 +1,7 @@
 //! `infeed tokenize`: text of any format to a token corpus.
 //!
-//! The loader's threads read and tokenize, batch after batch in order; this thread writes. Every few seconds what is
-//! written is made safe and noted in a journal, from which the same command goes on after it was stopped, however hard.
+//! The loader's threads read and tokenize, in order; this thread writes. Every few seconds it writes a checkpoint to a
+//! journal, from which the same command resumes after it was stopped, even if it was killed.
 
 pub(crate) mod args;
 mod journal;
@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the loop sleeps at most before it looks at the clock and at Ctrl-C.
+/// The longest sleep of the loop before it checks the clock and Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What all corpora of a command have in common.
@@ -42,7 +42,7 @@ struct Work<'a> {
     dtype: Dtype,
 }
 
-/// What became of one corpus.
+/// The result for one corpus.
 struct Made {
     prefix: String,
     documents: u64,
@@ -65,13 +65,13 @@ pub(crate) fn run(args: &TokenizeArgs) -> Result<Report, Fault> {
                 .end_of_document()
                 .ok_or_else(|| {
                     Error::argument(format!(
-                        "`{}` has no token with a usual name for the end: name it with --append-eod",
+                        "`{}` has no end-of-document token with a usual name: name it with --append-eod",
                         args.tokenizer
                     ))
                 })?
                 .1,
         ),
-        // A name comes first: there are tokens that look like numbers.
+        // Names are tried first: some tokens look like numbers.
         Some(name) => Some(encoder.token(&Token::Name(name.to_owned())).or_else(|e| match name.parse() {
             Ok(id) => encoder.token(&Token::Id(id)),
             Err(_) => Err(e),
@@ -95,9 +95,9 @@ pub(crate) fn run(args: &TokenizeArgs) -> Result<Report, Fault> {
 }
 
 impl Work<'_> {
-    /// Makes one corpus, or what is missing of it.
+    /// Makes one corpus, or the missing part of it.
     fn part(&self, part: &CorpusPart) -> Result<Made, Fault> {
-        // The whole source, whatever is done of it: what a journal is about.
+        // The whole source, including the part that is done: the identity in the journal is derived from it.
         let whole = parts::plan(self.args, part, self.eod, 0)?;
         let journal = Journal::new(&part.prefix, self.identity(&whole, part));
         let found = if self.args.overwrite { Corpus::Nothing } else { journal.look()? };
@@ -108,7 +108,7 @@ impl Work<'_> {
             Corpus::Finished => {
                 let prefix = &part.prefix;
                 return Err(Error::argument(format!(
-                    "`{prefix}.bin` is there already: --overwrite makes it anew, --resume leaves it alone"
+                    "`{prefix}.bin` exists already: --overwrite replaces it, --resume keeps it"
                 ))
                 .into());
             }
@@ -144,7 +144,7 @@ impl Work<'_> {
         loop {
             let next = if interrupt::asked() { Ok(Next::End) } else { epoch.next(Some(PATIENCE)) };
             if !matches!(next, Ok(Next::Waiting | Next::Batch(_))) && (interrupt::asked() || next.is_err()) {
-                // What is done stays done.
+                // Keep the progress.
                 journal.keep(&mut writer, rows)?;
                 interrupt::check()?;
             }
@@ -185,10 +185,10 @@ impl Work<'_> {
         })
     }
 
-    /// What a run has in common with the one that it goes on from.
+    /// What a run must have in common with the one it resumes.
     fn identity(&self, plan: &Plan, part: &CorpusPart) -> Json {
         let identity = plan.identity();
-        // Texts of another length are other texts, as far as can be told without reading them.
+        // Changed files are recognised by their size, because they are not read again.
         let files = find(&part.paths).unwrap_or_default();
         let size = |file: &store::Found| {
             let (store::Found::File(name) | store::Found::Folder(name)) = file;
@@ -209,7 +209,7 @@ impl Work<'_> {
 }
 
 impl Made {
-    /// A corpus that was there.
+    /// The result for a corpus that was already finished.
     fn finished(part: &CorpusPart) -> infeed::Result<Self> {
         let file = infeed_tokens::tools::info(&crate::tokens::local(), &part.prefix, None)?;
         Ok(Made {

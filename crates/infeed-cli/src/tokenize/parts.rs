@@ -1,4 +1,4 @@
-//! Which corpora are made of which rows.
+//! The corpora to write, and the rows of each.
 
 use super::args::TokenizeArgs;
 use crate::fault::Fault;
@@ -11,12 +11,12 @@ use infeed_core::{FieldKind, FieldSpec};
 use serde_json::{Map, Value as Json, json};
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
-/// One corpus to be.
+/// One corpus to write.
 #[derive(Debug, Clone)]
 pub(super) struct CorpusPart {
     pub(super) prefix: String,
     pub(super) paths: Vec<String>,
-    /// Rows of the source, where not all of them are meant.
+    /// Rows of the source; `None` for all.
     pub(super) rows: Option<Range<u64>>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<CorpusPart>, Fault> {
         let plan = open(Recipe::new(args.source.clone(), &args.format))?;
         if plan.is_stream() {
             return Err(Error::argument(
-                "--shards needs rows that can be counted, and a stream has none: use --per-file",
+                "--shards needs a known number of rows, which a stream does not have: use --per-file",
             )
             .into());
         }
@@ -55,7 +55,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<CorpusPart>, Fault> {
         if let Some(other) = parts.iter().find(|p| p.prefix == prefix) {
             let both = format!("`{}` and `{path}`", other.paths[0]);
             return Err(Fault::Usage(format!(
-                "--per-file would write {both} to the same `{prefix}.bin`: run them apart"
+                "--per-file would write {both} to the same `{prefix}.bin`: tokenize them separately"
             )));
         }
         parts.push(CorpusPart { prefix, paths: vec![path], rows: None });
@@ -63,7 +63,7 @@ pub(super) fn parts(args: &TokenizeArgs) -> Result<Vec<CorpusPart>, Fault> {
     Ok(parts)
 }
 
-/// The pipeline that makes tokens of the rows from `done` on.
+/// The pipeline that tokenizes the rows from `done` on.
 pub(super) fn plan(
     args: &TokenizeArgs,
     part: &CorpusPart,

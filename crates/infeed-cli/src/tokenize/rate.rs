@@ -1,13 +1,13 @@
-//! How fast it goes, and how long it will take.
+//! The progress line: rates and remaining time.
 
 use crate::{human, progress::Progress};
 use infeed::Stats;
 use std::time::{Duration, Instant};
 
-/// How often the line changes.
+/// Time between updates of the line.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The line that shows how far things are.
+/// The progress line.
 pub(super) struct Rate {
     bar: Progress,
     total: Option<u64>,
@@ -26,7 +26,7 @@ impl Rate {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Shows it, now and then. `tokens` are those of this run.
+    /// Updates the line, if it is time. `tokens` are those of this run.
     pub(super) fn show(&mut self, rows: u64, documents: u64, tokens: u64, stats: impl FnOnce() -> Stats) {
         if self.shown.is_some_and(|at| at.elapsed() < PAUSE) {
             return;

@@ -15,8 +15,8 @@ pub(crate) struct TokensArgs {
 pub(crate) enum TokensCommand {
     /// Show documents, tokens, lengths and drift of corpora.
     Info(InfoArgs),
-    /// Read every token and say what is wrong.
-    #[command(after_help = "Exit codes: 0 all is well, 1 something is wrong or not readable, 2 wrong usage.")]
+    /// Read every token and report errors.
+    #[command(after_help = "Exit codes: 0 no errors, 1 errors or unreadable files, 2 wrong usage.")]
     Verify(VerifyArgs),
     /// Write the documents of several corpora, in order, as one.
     Merge(MergeArgs),
@@ -109,7 +109,7 @@ pub(crate) struct SplitArgs {
 #[command(after_help = "Examples:\n  \
     infeed tokens list data/*/*.idx --out files.txt\n  \
     infeed tokens list web_*.idx --corpus web\n\n\
-    Without --corpus, files belong to the corpus that their folder is called.")]
+    Without --corpus, files belong to the corpus named like their folder.")]
 pub(crate) struct ListArgs {
     /// Prefixes, .bin, .idx or .npy files.
     #[arg(required = true)]
@@ -130,7 +130,7 @@ pub(crate) struct ListArgs {
 pub(crate) enum Drift {
     /// Refuse the corpus.
     Error,
-    /// Count the uncounted token of each document in.
+    /// Include the uncounted token of each document.
     Repair,
     /// Read what the index says.
     Ignore,

@@ -1,4 +1,4 @@
-//! `infeed tokens`: what one does with token corpora besides reading them.
+//! `infeed tokens`: inspects, verifies, merges, splits and lists token corpora.
 
 pub(crate) mod args;
 
@@ -20,7 +20,7 @@ use infeed_tokens::{
 use serde_json::json;
 use std::{collections::HashSet, path::Path, sync::Arc};
 
-/// What was found or done, and whether all is well.
+/// The report, and whether there were no errors.
 pub(crate) fn run(command: &TokensCommand) -> Result<(Report, bool), Fault> {
     let report = match command {
         TokensCommand::Info(args) => info(args),
@@ -32,12 +32,12 @@ pub(crate) fn run(command: &TokensCommand) -> Result<(Report, bool), Fault> {
     report.map(|report| (report, true))
 }
 
-/// Where corpora are read from.
+/// The store that corpora are read from.
 pub(crate) fn local() -> Arc<dyn Store> {
     Arc::new(LocalStore::new())
 }
 
-/// Corpora once each: a shell's pattern finds x.bin and x.idx.
+/// Removes duplicates: a shell pattern matches both x.bin and x.idx.
 fn once(prefixes: &[String]) -> Vec<&String> {
     let mut seen = HashSet::new();
     prefixes.iter().filter(|path| seen.insert(prefix_of(path))).collect()
@@ -77,12 +77,12 @@ fn verify(args: &VerifyArgs) -> Result<(Report, bool), Fault> {
         let found = tools::verify(&store, prefix, args.raw, args.vocab, args.drift.into())?;
         let ids = found.ids.map_or("no tokens".to_owned(), |(least, most)| format!("ids {least} to {most}"));
         let (documents, tokens) = (human::count(found.documents), human::count(found.tokens));
-        let verdict = if found.faults.is_empty() { "well" } else { "at fault" };
+        let verdict = if found.faults.is_empty() { "ok" } else { "faulty" };
         text +=
             &format!("{}: {}, {documents} documents, {tokens} tokens, {ids}\n", found.prefix, bold(verdict));
         found.faults.iter().for_each(|fault| text += &format!("  {fault}\n"));
         if found.wrong_tokens > found.faults.len() as u64 {
-            text += &format!("  {} wrong tokens in all\n", human::count(found.wrong_tokens));
+            text += &format!("  {} wrong tokens in total\n", human::count(found.wrong_tokens));
         }
         all.push(found);
     }

@@ -1,4 +1,4 @@
-//! What goes wrong, and how it is said.
+//! Errors, and how they are reported.
 
 use crate::infeed;
 use infeed_testkit::{ShardSpec, faults, shards};

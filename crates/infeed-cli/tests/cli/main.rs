@@ -1,4 +1,4 @@
-//! The binary as a shell runs it.
+//! Runs the binary as a shell would.
 #![allow(clippy::unwrap_used)] // helpers of tests are not recognised as tests
 
 mod commands;

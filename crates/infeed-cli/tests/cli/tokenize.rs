@@ -1,4 +1,4 @@
-//! `infeed tokenize`: what it writes, and that it goes on after it was stopped.
+//! `infeed tokenize`: what it writes, and that it resumes after it was stopped.
 
 use crate::{infeed, json};
 use infeed_tokens::{Drift, Read, TokenFile};
@@ -83,7 +83,7 @@ fn documents_are_written_in_order() {
         .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(left.len(), 2, "{left:?}");
-    // What is there is not touched unless one says so.
+    // Existing files are not touched without an option.
     let again = infeed(&args);
     assert_eq!(again.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&again.stderr).contains("--overwrite"));

@@ -26,7 +26,7 @@ fn recipe(dir: &Path) -> (String, std::sync::Arc<dyn Order>) {
     (file.to_string_lossy().into_owned(), std::sync::Arc::clone(&plan.order))
 }
 
-/// The ledger of one of two ranks over epoch 1, in a file. A twisted one gives a row in another's stead.
+/// The ledger of one of two ranks over epoch 1, in a file. A twisted one has a wrong row in place of another.
 fn ledger(dir: &Path, order: &dyn Order, rank: u64, twisted: bool) -> String {
     let identity = Identity { order: order.describe(), ..Identity::default() };
     let mut ledger = Ledger::new(identity).with_rows(true);
@@ -57,7 +57,7 @@ fn ledger(dir: &Path, order: &dyn Order, rank: u64, twisted: bool) -> String {
     file.to_string_lossy().into_owned()
 }
 
-/// Runs it where something is wrong: exit code 1, and the whole report on stdout.
+/// Runs it on data with errors: exit code 1, and the whole report on stdout.
 fn inexact(args: &[&str]) -> (String, Json) {
     let output = infeed(args);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));

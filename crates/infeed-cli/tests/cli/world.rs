@@ -1,4 +1,4 @@
-//! `infeed world` in environments of its own.
+//! `infeed world` with given environment variables.
 
 use serde_json::Value as Json;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Entropy-coded bytes: taking the byte stuffing out, and reading bits.
+//! Entropy-coded bytes: removing the byte stuffing, and reading bits.
 
 use memchr::memchr;
 
@@ -24,9 +24,9 @@ pub(super) struct Unstuffed {
 impl Unstuffed {
     /// Copies the scan that starts at the first of `bytes`.
     ///
-    /// A pass over the data costs about a percent of decoding it, and in return the bit reader never has to
-    /// look for 0xFF again. Restart markers end a segment when they come in their proper order; anything
-    /// else that is not a stuffed byte ends the scan.
+    /// A pass over the data costs about a percent of decoding it, and the bit reader then never has to check for
+    /// 0xFF. Restart markers end a segment when they come in their proper order; anything else that is not a
+    /// stuffed byte ends the scan.
     pub(super) fn fill(&mut self, bytes: &[u8], restarts: bool) {
         self.data.clear();
         self.data.reserve(bytes.len() + PADDING);
@@ -71,8 +71,8 @@ pub(super) struct Bits<'a> {
     /// Index of the first byte that is not (fully) in `buffer`.
     next: usize,
     buffer: u64,
-    /// Its low six bits say how many bits of `buffer` are accounted for; the bits of the buffer below those are a
-    /// look-ahead at the same data. The rest of the number means nothing, see [`Bits::take`].
+    /// Its low six bits are the number of valid bits in `buffer`; the bits of the buffer below those are a look-ahead
+    /// at the same data. The upper bits are meaningless, see [`Bits::take`].
     count: u64,
 }
 
@@ -83,13 +83,13 @@ impl<'a> Bits<'a> {
 
     /// Makes at least 56 bits available.
     ///
-    /// Eight bytes are loaded whatever is missing; only as many whole bytes as fit are accounted for. The
-    /// partial byte below them is loaded again by the next refill, onto the very same bits.
+    /// Always loads eight bytes; only as many whole bytes as fit are counted. The partial byte below them is
+    /// loaded again by the next refill, onto the same bits.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
         let word = match self.data.get(self.next..self.next + 8) {
             Some(bytes) => u64::from_be_bytes(bytes.try_into().unwrap_or_default()),
-            // Far behind the end, which is noticed at the end of the unit.
+            // Far past the end, which is detected at the end of the unit.
             None => 0,
         };
         self.buffer |= word >> (self.count & 63);
@@ -105,16 +105,15 @@ impl<'a> Bits<'a> {
 
     /// Takes as many bits as the low byte of a table entry says, which must be available.
     ///
-    /// The whole entry goes in: the shift only looks at its low six bits, and whatever the upper bits do to the
-    /// upper bits of the count is never looked at. Masking the byte out first would cost two more instructions
-    /// in the innermost loop.
+    /// The whole entry is used: the shift reads only its low six bits, and the upper bits of the count are never
+    /// read. Masking the byte first would cost two more instructions in the innermost loop.
     #[inline(always)]
     pub(super) fn take(&mut self, entry: u64) {
         self.buffer <<= entry & 63;
         self.count = self.count.wrapping_sub(entry);
     }
 
-    /// Undoes taking `entry` from what was `top` before it.
+    /// Undoes taking `entry`; `top` is the value before it.
     #[inline(always)]
     pub(super) fn untake(&mut self, top: u64, entry: u64) {
         self.buffer = top;

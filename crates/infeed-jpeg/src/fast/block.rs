@@ -1,4 +1,4 @@
-//! Decoding, or passing over, the 64 coefficients of one block.
+//! Decoding or skipping the 64 coefficients of one block.
 
 use super::Irregular;
 use super::bits::Bits;
@@ -11,15 +11,15 @@ const LOOKUPS: u32 = 56 / PAIR_BITS;
 /// Where writes beyond the block go: one slot after it.
 const NOWHERE: u8 = 64;
 
-/// Position in the block of every index in coding order. The index also counts past the end of the block when
-/// the end-of-block symbol moves it there; those positions lead nowhere.
+/// Position in the block of every index in coding order. The end-of-block symbol moves the index past the end of
+/// the block; those positions map to the spare slot.
 static ORDER: [u8; 256] = {
     let mut order = [NOWHERE; 256];
     let (mut row, mut column, mut index) = (0_u8, 0_u8, 0);
     while index < 64 {
         order[index] = row * 8 + column;
-        // The path runs along the diagonals, up where row and column add up to an even number, down where
-        // they do not, and turns at the edges.
+        // The zigzag path runs along the diagonals: up where row + column is even, down where it is odd. It turns
+        // at the edges.
         let up = (row + column).is_multiple_of(2);
         if up {
             if column == 7 {
@@ -48,8 +48,8 @@ pub(super) fn order(index: usize) -> usize {
     usize::from(ORDER[index & 63])
 }
 
-/// The coefficients of a block in row order, all zero between blocks, and room for stray writes: so much room
-/// that a byte cannot index beyond it.
+/// The coefficients of a block in row order, all zero between blocks, and room for stray writes: enough that a
+/// byte cannot index beyond it.
 #[repr(C, align(64))]
 pub(super) struct Block {
     pub(super) coefficients: [i16; 256],
@@ -119,8 +119,8 @@ pub(super) fn decode(
             coefficients[position(first)] = pair.first_value();
             coefficients[position(index)] = pair.value();
             if index >= 63 {
-                // The first of two coefficients ended the block: the second symbol is not its own. (What was
-                // written for it went nowhere.)
+                // The first of two coefficients ended the block: the second symbol belongs to the next block. (It
+                // was written to the spare slot.)
                 if first >= 63 && pair.first_total() != pair.total() {
                     reader.untake(top, pair.raw());
                     reader.take(pair.first_total().into());
@@ -161,7 +161,7 @@ fn single(
     Ok(index)
 }
 
-/// Passes over a block: only the first coefficient and the length matter.
+/// Skips a block: only the first coefficient and the length matter.
 #[inline(always)]
 pub(super) fn skip(
     bits: &mut Bits<'_>,
@@ -186,8 +186,8 @@ pub(super) fn skip(
                 index = after;
                 continue;
             }
-            // Within one lookup the block may end by its last coefficient, and the symbols after that are not
-            // its own. So a lookup that goes to the end is only believed if it stops exactly there.
+            // The block may end within a lookup, by its last coefficient; the symbols after that belong to the next
+            // block. So a lookup that reaches the end is only used if it stops exactly there.
             if after == 63 || (END_OF_BLOCK..END_OF_BLOCK + 63).contains(&after) {
                 reader.take(entry);
                 break 'block;
@@ -213,8 +213,8 @@ pub(super) fn skip(
     Ok(())
 }
 
-/// The two walks over a block compiled for newer instructions, as functions of their own so that the loops
-/// have all registers to themselves.
+/// The two loops over a block compiled for newer instructions, as separate functions so that the loops can use
+/// all registers.
 #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
 pub(super) mod avx2 {
     use super::{Bits, Block, Irregular, Table};

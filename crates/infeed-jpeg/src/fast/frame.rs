@@ -1,4 +1,4 @@
-//! Deciding whether a file is of the common kind, and collecting what its decoding needs.
+//! Checks whether a file is of the common kind, and collects what its decoding needs.
 
 use super::block::order;
 use super::huffman::{Class, Table};
@@ -6,7 +6,7 @@ use crate::header::{Color, Header};
 use crate::markers::{APP0, DHT, DQT, DRI, SOS, Segments};
 use crate::request::Scale;
 
-/// Files below this many bytes do not pay for new Huffman tables.
+/// For files below this many bytes, building new Huffman tables is not worth it.
 const SMALL: usize = 3000;
 
 /// The table sets of a decoder, kept from file to file: most files use the same ones.
@@ -44,7 +44,7 @@ pub(super) struct Component {
     pub(super) ac: usize,
 }
 
-/// What is known about an eligible file before its entropy-coded data.
+/// The parameters of an eligible file, from the markers before its entropy-coded data.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     /// Size in pixels as stored.
@@ -215,12 +215,12 @@ fn supported(components: &mut [Component], header: &Header, scale: Scale) -> boo
             true
         }
         [luma, cb, cr] => {
-            // Like libjpeg: rather than to decode all blocks smaller and then to upsample chroma, chroma
-            // blocks are decoded larger, if that settles both directions at once.
+            // Like libjpeg: instead of decoding all blocks smaller and then upsampling chroma, chroma blocks are
+            // decoded larger, if that is enough for both directions.
             if (luma.across, luma.down) == (2, 2) && size < 8 {
                 (cb.size, cr.size) = (size * 2, size * 2);
             }
-            // What is then left to upsample at an eighth follows other rules.
+            // Any upsampling left at an eighth follows other rules.
             let plain = (luma.across, luma.down) == (1, 1) || (luma.across, luma.down) == (2, 2) || size > 1;
             plain
                 && matches!((luma.across, luma.down), (1, 1) | (2, 1) | (2, 2) | (1, 2))

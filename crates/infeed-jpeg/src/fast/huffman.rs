@@ -1,9 +1,9 @@
-//! Huffman tables that answer with everything a coefficient needs in one lookup.
+//! Huffman tables that give everything a coefficient needs in one lookup.
 
 use super::pairs::PairTable;
 use super::skips::SkipTable;
 
-/// How many bits index a table. Longer codes are rare and are found the slow way.
+/// How many bits index a table. Longer codes are rare and are found by a slower search.
 pub(super) const TABLE_BITS: u32 = 10;
 /// What the end-of-block symbol adds to the coefficient index: far beyond any run.
 pub(super) const END_OF_BLOCK: u32 = 128;
@@ -24,7 +24,7 @@ impl Entry {
         Entry((length + extra) | (advance << 8) | (length << 16) | ((63 - extra) << 24))
     }
 
-    /// Bits to take in all; 0 when the code is longer than the table or does not exist.
+    /// Bits to take in total; 0 when the code is longer than the table or does not exist.
     #[inline(always)]
     pub(super) fn total(self) -> u32 {
         self.0 & 0xFF
@@ -61,7 +61,7 @@ impl Entry {
     }
 }
 
-/// What a symbol of a table stands for.
+/// The kind of symbols in a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Dc,
@@ -87,18 +87,18 @@ impl Class {
 pub(super) struct Table {
     /// Counts and symbols as the file states them, to recognise the same table in the next file.
     definition: Vec<u8>,
-    /// The last definition that was not worth building.
+    /// The last definition that was not built because its file was small.
     passed: Vec<u8>,
     class: Class,
     entries: Box<[Entry; 1 << TABLE_BITS]>,
     /// For every length above [`TABLE_BITS`]: one past the last code, aligned to 16 bits, and what to add to
-    /// a code to get its place among the long entries.
+    /// a code to get its index among the long entries.
     limits: [u32; 17],
     offsets: [i32; 17],
     long: Vec<Entry>,
     /// Two symbols at a time, for AC tables.
     pub(super) pairs: Box<PairTable>,
-    /// Even more symbols at a time, for blocks that nobody needs. Made when first used.
+    /// Even more symbols at a time, for blocks that are skipped. Built when first used.
     pub(super) skips: Option<Box<SkipTable>>,
 }
 
@@ -118,8 +118,8 @@ impl Table {
     }
 
     /// Takes a definition (sixteen counts, then the symbols). `None` if it is not one for 8-bit files, or if
-    /// it is new and the file is so small that libjpeg-turbo, with its smaller tables, is done sooner. The
-    /// second small file in a row with the same definition suggests that more will come.
+    /// it is new and the file is so small that libjpeg-turbo, with its smaller tables, is faster. The table is
+    /// built for the second small file in a row with the same definition, because more are likely to follow.
     pub(super) fn define(&mut self, definition: &[u8], small: bool) -> Option<()> {
         if self.definition == definition {
             return Some(());
@@ -189,7 +189,7 @@ impl Table {
         None
     }
 
-    /// Makes sure that [`Table::skips`] is there.
+    /// Builds [`Table::skips`] if necessary.
     pub(super) fn prepare_skipping(&mut self) {
         if self.skips.is_none() {
             self.skips = Some(SkipTable::new(&self.entries));

@@ -3,7 +3,7 @@
 //! This is the separable eight-point transform with 13-bit constants that libjpeg calls "islow": columns
 //! first, keeping two fractional bits, then rows. The SIMD versions of libjpeg-turbo hold inputs and
 //! intermediate results in 16 bits; damaged files can overflow those, so this version wraps and saturates at
-//! exactly the same places. Undamaged files never get there.
+//! exactly the same places. Undamaged files never overflow.
 
 const CONST_BITS: i32 = 13;
 /// Fractional bits kept between the two passes.
@@ -31,7 +31,7 @@ pub(super) const F_3_072: i32 = fixed(3.072_711_026);
 pub(super) const DESCALE_COLUMNS: i32 = CONST_BITS - PASS_BITS;
 pub(super) const DESCALE_ROWS: i32 = CONST_BITS + PASS_BITS + 3;
 
-/// Dequantised first-row values beyond this go different ways in libjpeg-turbo depending on the other rows.
+/// Dequantised first-row values beyond this are handled differently in libjpeg-turbo, depending on the other rows.
 pub(super) const FIRST_ROW_LIMIT: i16 = 8191;
 
 /// Two multiplications and one addition, as one SIMD instruction does them.
@@ -67,7 +67,7 @@ fn transform(x: [i16; 8], descale: i32) -> [i16; 8] {
 }
 
 /// Dequantises and transforms a block into eight rows of eight samples at `offset`. Returns false for values
-/// that only damaged files have and that libjpeg-turbo must judge.
+/// that only damaged files have; libjpeg-turbo must decode those.
 pub(super) fn block(
     coefficients: &[i16],
     steps: &[u16; 64],
@@ -113,6 +113,6 @@ pub(super) fn flat<const SIZE: usize>(
         out[row * stride..][..SIZE].fill(sample);
     }
     let limit = if SIZE == 1 { SAMPLE_LIMIT } else { FIRST_ROW_LIMIT };
-    // A product that wrapped around is no product at all.
+    // Reject products that wrapped around.
     i32::from(value) == i32::from(first) * i32::from(step) && (-limit..=limit).contains(&value)
 }

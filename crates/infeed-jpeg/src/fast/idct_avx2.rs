@@ -117,7 +117,7 @@ fn load(first: &[i16; 256], second: &[i16; 256], row: usize) -> __m256i {
 }
 
 /// Dequantises and transforms two blocks into eight rows of eight samples each, at the two offsets. Returns
-/// false for values that only damaged files have and that libjpeg-turbo must judge.
+/// false for values that only damaged files have; libjpeg-turbo must decode those.
 #[target_feature(enable = "avx2")]
 pub(super) fn blocks(
     coefficients: [&[i16; 256]; 2],

@@ -1,7 +1,7 @@
 //! A decoder for the common kind of JPEG file: sequential, Huffman coded, one scan, gray or YCbCr.
 //!
-//! It produces the same bytes as libjpeg-turbo, several times less work for regions, and gives up at the first
-//! sign of anything unusual, in the file's structure or in its data: [`Irregular`] means that libjpeg-turbo
+//! It produces the same bytes as libjpeg-turbo, does several times less work for regions, and gives up at the
+//! first sign of anything unusual, in the file's structure or in its data: [`Irregular`] means that libjpeg-turbo
 //! decodes the request from the start. `README.md` beside this file explains the entropy decoder.
 
 mod bits;
@@ -39,7 +39,7 @@ use units::Units;
 use upsample::{Direction, RowPair, Scratch};
 use window::Window;
 
-/// The file is not for this decoder, or not as it should be.
+/// The file is not of the supported kind, or damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Irregular;
 
@@ -77,7 +77,7 @@ fn scaling_available(simd: bool) -> bool {
         #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
         return reduced_sse2::available();
     }
-    // Where libjpeg-turbo is there, it is what scaled images must equal; the portable code is only compared with it.
+    // In builds with libjpeg-turbo, scaled images must equal its results; the portable code is only compared with it.
     cfg!(any(infeed_portable, test))
 }
 

@@ -1,7 +1,7 @@
 //! Two coefficients per lookup.
 //!
-//! Huffman decoding is a chain: the next code is only found once the length of this one is known, and each
-//! link costs a table lookup. When two symbols together, extra bits included, fit into the index, one lookup
+//! Huffman decoding is a dependency chain: the next code is only found once the length of this one is known, and
+//! each step costs a table lookup. When two symbols together, extra bits included, fit into the index, one lookup
 //! gives both with their values already decoded, and the chain is half as long.
 
 use super::huffman::{END_OF_BLOCK, Entry, TABLE_BITS};
@@ -20,7 +20,7 @@ pub(super) const PAIR_BITS: u32 = 10;
 /// | 32-47 | value of the first coefficient                                            |
 /// | 48-63 | value of the second                                                       |
 ///
-/// A single coefficient is its own second: it is written twice, which is cheaper than to ask.
+/// A single coefficient is stored as both: it is written twice, which is cheaper than a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair(u64);
 
@@ -96,8 +96,8 @@ impl PairTable {
 
     /// Fills the table from that of single symbols.
     ///
-    /// Many files bring tables of their own, and small files are decoded in the time that it takes to fill a
-    /// few tables, so this has to be quick: all single coefficients first, then each with the one behind it.
+    /// Many files have their own tables, and small files are decoded in the time that it takes to fill a few
+    /// tables, so this has to be fast: all single coefficients first, then each with the next one.
     pub(super) fn build(&mut self, symbols: &[Entry; 1 << TABLE_BITS]) {
         let mut singles = [Pair(0); 1 << PAIR_BITS];
         for (index, single) in singles.iter_mut().enumerate() {
@@ -105,7 +105,7 @@ impl PairTable {
         }
         for (index, out) in self.entries.iter_mut().enumerate() {
             let first = singles[index];
-            // With zeros behind the index, the next coefficient may be mistaken, but then it does not fit.
+            // The bits after the index are read as zeros: the next coefficient may be wrong, but then it does not fit.
             let rest = (index << first.total()) & ((1 << PAIR_BITS) - 1);
             *out = first.then(singles[rest]);
         }

@@ -1,4 +1,4 @@
-//! Decoded samples on their way from blocks to rows: two rows of units per component, used in turns.
+//! Buffers for decoded samples, between blocks and rows: two rows of units per component, used alternately.
 
 use super::frame::Frame;
 use super::window::Window;
@@ -6,7 +6,7 @@ use super::window::Window;
 /// Bytes after the last row, because wide stores and loads may reach beyond it.
 const SLACK: usize = 64;
 
-/// Where the samples of one component lie.
+/// The layout of the samples of one component.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Plane {
     base: usize,
@@ -31,7 +31,7 @@ pub(super) struct Planes {
 }
 
 impl Planes {
-    /// Lays the planes out for the units of a window, whose width is rounded up to whole batches.
+    /// Allocates the planes for the units of a window, whose width is rounded up to whole batches.
     pub(super) fn layout(&mut self, frame: &Frame, window: &Window, batch: usize) {
         let columns = window.columns.len().next_multiple_of(batch);
         let mut base = 0;
@@ -69,7 +69,7 @@ impl Planes {
 }
 
 impl Plane {
-    /// Where the block lies that is `column` blocks from the left of the window and `row` blocks from the top
+    /// The offset of the block that is `column` blocks from the left of the window and `row` blocks from the top
     /// of the image.
     #[inline(always)]
     pub(super) fn block(&self, column: usize, row: usize) -> usize {

@@ -1,8 +1,8 @@
 //! Inverse DCTs that give four or two samples per side instead of eight, for scaled decoding, in portable code.
 //!
-//! These are libjpeg's reduced-size transforms: columns first, keeping two fractional bits, then rows. Coefficients of too
-//! high a frequency for the smaller block are left out. As in libjpeg-turbo's SIMD versions, dequantised values and the
-//! results of the first pass have 16 bits; undamaged files never reach their limits.
+//! These are libjpeg's reduced-size transforms: columns first, keeping two fractional bits, then rows. Coefficients whose
+//! frequency is too high for the smaller block are left out. As in libjpeg-turbo's SIMD versions, dequantised values and
+//! the results of the first pass have 16 bits; undamaged files never reach their limits.
 
 use super::block::Block;
 use super::frame::Steps;
@@ -11,7 +11,7 @@ const CONST_BITS: u32 = 13;
 /// Fractional bits kept between the two passes.
 const PASS_BITS: u32 = 2;
 
-/// Four samples of one column or row; the input with index 4 has no part in them.
+/// Four samples of one column or row; the input with index 4 is not used.
 fn four(x: [i64; 8], shift: u32) -> [i64; 4] {
     let even = x[2] * 15_137 - x[6] * 6_270;
     let first = x[0] << (CONST_BITS + 1);
@@ -21,7 +21,7 @@ fn four(x: [i64; 8], shift: u32) -> [i64; 4] {
     [outer + far, inner + near, inner - near, outer - far].map(|sum| descale(sum, shift + 1))
 }
 
-/// Two samples; only the first and the odd inputs have a part in them.
+/// Two samples; only the first and the odd inputs are used.
 fn two(x: [i64; 8], shift: u32) -> [i64; 2] {
     let first = x[0] << (CONST_BITS + 2);
     let odd = -x[7] * 5_906 + x[5] * 6_967 - x[3] * 10_426 + x[1] * 29_692;

@@ -1,7 +1,7 @@
 //! The transforms of `reduced.rs` with SIMD.
 //!
-//! These are libjpeg-turbo's own assembly routines, called directly. They are not where the time goes, and so
-//! scaled images equal libjpeg-turbo's by construction.
+//! These are libjpeg-turbo's own assembly routines, called directly: they take little of the time, and scaled
+//! images equal libjpeg-turbo's by construction.
 
 use std::ffi::c_uint;
 

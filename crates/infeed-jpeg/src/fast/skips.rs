@@ -1,4 +1,4 @@
-//! Several symbols per lookup, for blocks whose coefficients nobody needs.
+//! Several symbols per lookup, for blocks that are skipped.
 
 use super::huffman::{END_OF_BLOCK, Entry, TABLE_BITS};
 
@@ -9,7 +9,7 @@ const MOST_BITS: u32 = TABLE_BITS + 10;
 /// Lookups per refill.
 pub(super) const SKIPS: u32 = 56 / MOST_BITS;
 
-/// As many whole symbols as their codes fit into the index, for moving on without decoding values.
+/// As many symbols per entry as have their codes inside the index, for skipping without decoding values.
 pub(super) struct SkipTable {
     entries: [u16; 1 << TABLE_BITS],
 }
@@ -21,7 +21,7 @@ impl SkipTable {
             let (mut bits, mut advance) = (0, 0);
             while bits < TABLE_BITS {
                 let entry = single[(index << bits) & ((1 << TABLE_BITS) - 1)];
-                // A code only counts if all of it is inside the index; its extra bits may stick out.
+                // A code only counts if all of it is inside the index; its extra bits may extend beyond.
                 if entry.total() == 0
                     || bits + entry.length() > TABLE_BITS
                     || advance + entry.advance() > END_OF_BLOCK + 62
@@ -40,7 +40,7 @@ impl SkipTable {
     }
 
     /// An entry whose low byte is the bits to take, and how far the coefficient index moves. For a code that
-    /// is not in the table it moves to where no block ends.
+    /// is not in the table, the index moves to a value at which no block ends.
     #[inline(always)]
     pub(super) fn entry(&self, bits: u64) -> (u64, u32) {
         let entry = self.entries[(bits >> (64 - TABLE_BITS)) as usize];

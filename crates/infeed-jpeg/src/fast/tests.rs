@@ -1,4 +1,4 @@
-//! The parts of the fast decoder, each against a simpler version of itself.
+//! Compares each part of the fast decoder with a simpler version.
 
 use super::block::{self, order};
 use super::color;
@@ -200,7 +200,7 @@ fn passing_over_ends_where_decoding_ends() {
         let mut passed = decoded;
         let (mut first, mut second) = (0, 0);
         let mut block = Block::default();
-        // Luma tables on whatever follows: most of it is no sensible block, which must not matter either.
+        // Luma tables on arbitrary data: most of it is not a valid block, which must not matter either.
         for _ in 0..64 {
             let a = block::decode(&mut decoded, dc, ac, &mut first, &mut block);
             let b = block::skip(&mut passed, dc, ac, &mut second);
@@ -232,7 +232,7 @@ fn common_files_stay_here_and_portable_code_agrees() {
         };
         let file = sample.encode();
         let header = read_header(&file).unwrap();
-        // What is left to upsample at an eighth follows other rules, which only libjpeg-turbo knows.
+        // Upsampling left at an eighth follows other rules, which only libjpeg-turbo implements.
         let scales = [Scale::Full, Scale::Half, Scale::Quarter, Scale::Eighth];
         let known = if [1, 3].contains(&(round % 5)) { &scales[..3] } else { &scales };
         for (&scale, output) in known.iter().flat_map(|scale| [(scale, Output::Rgb), (scale, Output::Gray)]) {

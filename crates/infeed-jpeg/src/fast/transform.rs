@@ -1,4 +1,4 @@
-//! From coefficients to samples: the inverse DCT that the size of a block and the CPU ask for.
+//! From coefficients to samples: selects the inverse DCT for the size of a block and the CPU.
 
 use super::block::Block;
 use super::frame::Steps;
@@ -14,7 +14,7 @@ use super::reduced_sse2;
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) offset: usize,
-    /// How much further for every unit.
+    /// Offset from one unit to the next.
     pub(super) step: usize,
     pub(super) stride: usize,
     pub(super) size: usize,

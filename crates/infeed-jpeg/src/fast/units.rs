@@ -1,4 +1,4 @@
-//! The entropy decoder's way through the units of a scan: which are decoded, which are passed over.
+//! The entropy decoder's loop over the units of a scan: which are decoded and which are skipped.
 
 use super::Irregular;
 use super::bits::{Bits, Unstuffed};
@@ -14,13 +14,13 @@ struct Slot<'a> {
     component: usize,
     dc: &'a Table,
     ac: &'a Table,
-    /// Place of the block within the unit.
+    /// Position of the block within the unit.
     column: usize,
     row: usize,
     part: Needed,
 }
 
-/// What is needed of a block.
+/// Which part of a block is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needed {
     Nothing,
@@ -82,7 +82,7 @@ impl<'a> Units<'a> {
         Ok((units, segment * frame.interval))
     }
 
-    /// Whether the scan ends here as it should: nothing but padding bits left, and the end marker after them.
+    /// Whether the scan ends properly here: only padding bits are left, followed by the end marker.
     pub(super) fn ends_properly(&self) -> bool {
         let last = self.scan.segments.len() - 1;
         self.segment == last && self.in_last_byte() && self.scan.marker == Some(crate::markers::EOI)
@@ -94,7 +94,7 @@ impl<'a> Units<'a> {
         position <= end && end - position < 8
     }
 
-    /// Moves to the next restart interval where one is due.
+    /// Moves to the next restart interval if one is due.
     #[inline(always)]
     fn restart_if_due(&mut self) -> Result<(), Irregular> {
         if self.left == 0 {
@@ -190,7 +190,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Passes over units.
+    /// Skips units.
     pub(super) fn skip(&mut self, count: usize) -> Result<(), Irregular> {
         self.skip_any::<false>(count)
     }
@@ -206,7 +206,7 @@ impl<'a> Units<'a> {
         self.decode_any::<false>(count, row, blocks, planes)
     }
 
-    /// [`Units::skip`] with newer instructions: variable shifts are what the loop consists of.
+    /// [`Units::skip`] with newer instructions: the loop consists mostly of variable shifts.
     #[cfg(all(target_arch = "x86_64", not(infeed_portable)))]
     #[target_feature(enable = "avx2,bmi1,bmi2,movbe")]
     pub(super) fn skip_avx2(&mut self, count: usize) -> Result<(), Irregular> {
@@ -260,7 +260,7 @@ fn skip_block<const SIMD: bool>(
     block::skip(bits, dc, ac, prediction)
 }
 
-/// Finds a partner of equal row length for every wanted block, across two units if one is not enough.
+/// Pairs every wanted block with one of equal row length, across two units if one is not enough.
 fn pair_up(slots: &[Slot<'_>]) -> (usize, Vec<[usize; 2]>) {
     let count = slots.len();
     let lumas = slots.iter().filter(|slot| slot.component == 0).count();

@@ -4,7 +4,7 @@
 //! direction that is upsampled. At the image edges the missing neighbour is the edge sample itself. Plain
 //! loops, compiled twice: the compiler vectorises them well for whatever instructions are allowed.
 
-/// Zero-cost room at both ends of a row of intermediate sums for the replicated edge samples.
+/// Entries at both ends of a row of intermediate sums for the replicated edge samples.
 const EDGE: usize = 1;
 
 /// Rows of intermediate sums, kept between calls.
@@ -14,7 +14,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// A row of sums for `samples` inputs with one more place at both ends.
+    /// A row of sums for `samples` inputs with one more entry at both ends.
     fn row(&mut self, samples: usize) -> &mut [u16] {
         if self.sums.len() < samples + 2 * EDGE {
             self.sums.resize(samples + 2 * EDGE, 0);
@@ -23,7 +23,7 @@ impl Scratch {
     }
 }
 
-/// Replicates the first and last sum into the places around the row.
+/// Replicates the first and last sum into the entries around the row.
 #[inline(always)]
 fn replicate(sums: &mut [u16]) {
     let last = sums.len() - 1;
@@ -31,7 +31,7 @@ fn replicate(sums: &mut [u16]) {
     sums[last] = sums[last - EDGE];
 }
 
-/// Two outputs per input: three parts this sum, one part the one before or after, rounded by turns.
+/// Two outputs per input: three parts this sum, one part the one before or after, with alternating rounding.
 #[inline(always)]
 fn spread<const SHIFT: u32>(sums: &[u16], out: &mut [u8], bias: [u16; 2]) {
     let pairs = out.as_chunks_mut::<2>().0;
@@ -74,7 +74,7 @@ fn down(near: &[u8], far: &[u8], out: &mut [u8], below: bool) {
     }
 }
 
-/// Which way chroma is smaller than luma.
+/// The direction in which chroma is smaller than luma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Across,

@@ -74,7 +74,7 @@ fn mutations_never_panic_and_backends_agree() {
         let file = sample.encode();
         for _ in 0..80 {
             let mut broken = file.clone();
-            // Mostly inside the entropy-coded data, where a flip is least likely to be noticed at once.
+            // Mostly inside the entropy-coded data, where a flip is least likely to be detected at once.
             let from = if random.below(4) == 0 { 2 } else { file.len() as u32 / 2 };
             for _ in 0..1 + random.below(3) {
                 let at = (from + random.below(file.len() as u32 - from)) as usize;
@@ -104,7 +104,7 @@ fn mutations_never_panic_and_backends_agree() {
                     assert!(reference == result, "round {round}: {sample:?} {region:?}");
                     decoded += 1;
                 }
-                // Damage after the region is not looked at when nothing after it is needed.
+                // Damage after the region is not detected if nothing after it is needed.
                 (Err(_), Ok(_)) => assert!(region != whole, "round {round}: {sample:?}"),
                 (Ok(_), Err(error)) => panic!("round {round}: {error} {sample:?} {region:?}"),
                 (Err(_), Err(_)) => {}

@@ -1,4 +1,4 @@
-//! Reading headers: every field, and bytes that are no header at all.
+//! Reading headers: every field, and bytes that are not a header.
 
 use turbojpeg_sys as tj;
 

@@ -1,4 +1,4 @@
-//! Tests against libjpeg-turbo, on files that are made while the tests run.
+//! Tests against libjpeg-turbo, on files that the tests generate.
 
 mod damage;
 mod headers;

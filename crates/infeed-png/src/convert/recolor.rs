@@ -1,4 +1,4 @@
-//! Changing the channels of 8-bit samples. Each loop is over fixed-size pixels, for the vectoriser.
+//! Changes the channels of 8-bit samples. Each loop is over fixed-size pixels, for the vectoriser.
 
 use crate::header::{Color, Output, Preamble};
 
@@ -23,7 +23,7 @@ pub(super) fn gray_to_rgba(samples: &[u8], lookup: &Lookup, into: &mut [u8]) {
     }
 }
 
-/// Not by way of 8 bits, because the key is compared in full.
+/// Not through 8 bits, because the key is compared in full.
 pub(super) fn gray16_to_rgba(row: &[u8], lookup: &Lookup, into: &mut [u8]) {
     for (d, s) in into.as_chunks_mut::<4>().0.iter_mut().zip(row.as_chunks::<2>().0) {
         *d = [s[0], s[0], s[0], if lookup.key16 == Some(*s) { 0 } else { 255 }];
@@ -70,7 +70,7 @@ pub(super) fn rgba_to_rgb(samples: &[u8], into: &mut [u8]) {
     }
 }
 
-/// What `PLTE` and `tRNS` say, ready to be looked up. Entries past the palette are opaque black.
+/// Lookup tables made from `PLTE` and `tRNS`. Entries past the palette are opaque black.
 pub(crate) struct Lookup {
     colors: [[u8; 4]; 256],
     lumas: [u8; 256],

@@ -1,7 +1,7 @@
-//! Walking rows of 3- and 4-byte pixels with each pixel in the four bytes of a `u32`.
+//! Loops over rows of 3- and 4-byte pixels with each pixel in the four bytes of a `u32`.
 //!
-//! `next` takes a pixel's filtered bytes and the pixel above it, and gives the pixel. For two rows at once
-//! it takes and gives one pixel of each, the lower row being one pixel behind.
+//! `next` takes a pixel's filtered bytes and the pixel above it, and returns the pixel. For two rows at once
+//! it takes and returns one pixel of each, the lower row being one pixel behind.
 
 /// Four 3-byte pixels: taken together so that every access has a constant offset.
 type Four = [u8; 12];
@@ -43,7 +43,7 @@ pub(super) fn pairs3(
     pairs::<3>([row0, row1], above, [into0, into1], next);
 }
 
-/// The top byte of each pixel is whatever follows it, which no lane below it ever sees.
+/// The top byte of each pixel is the byte after it, which does not affect the lower lanes.
 #[inline(always)]
 fn split(p: &Four) -> [u32; 4] {
     let at = |i: usize| u32::from_le_bytes([p[i], p[i + 1], p[i + 2], p[i + 3]]);

@@ -1,6 +1,6 @@
 //! `Sub`, `Average` and `Paeth` of 3- and 4-byte pixels, one pixel per step in an SSE2 register.
 //!
-//! Only the path from one pixel's result to the next counts, so whatever does not depend on the left
+//! The critical path is from one pixel's result to the next, so everything that does not depend on the left
 //! neighbour is kept off it.
 
 use super::packed::{pairs, pairs3, rows, rows3};
@@ -16,7 +16,7 @@ pub(super) fn unfilter<const N: usize>(kind: u8, row: &[u8], above: &[u8], into:
     }
 }
 
-/// Four 3-byte pixels at a time are worth their own walk.
+/// Four 3-byte pixels at a time are worth a separate loop.
 #[inline(always)]
 fn walk<const N: usize>(row: &[u8], above: &[u8], into: &mut [u8], next: impl FnMut(u32, u32) -> u32) {
     if N == 3 { rows3(row, above, into, next) } else { rows::<N>(row, above, into, next) }
@@ -104,7 +104,8 @@ fn pixel(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte))
 }
 
-/// The next pixel, from its neighbours to the left and above in either order. Lanes are 16 bits wide because `turn` (see `generic::paeth`) does not fit a byte.
+/// The next pixel, from its neighbours to the left and above in either order. Lanes are 16 bits wide because `turn` (see
+/// `generic::paeth`) does not fit a byte.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn paeth_step(filtered: __m128i, early: __m128i, late: __m128i, corner: __m128i) -> __m128i {

@@ -1,8 +1,8 @@
-//! The fast steps against the specification's words, written out plainly.
+//! Compares the fast filters with a plain implementation of the specification.
 
 use super::{generic, unfilter};
 
-/// Paeth as the specification tells it.
+/// Paeth as in the specification.
 fn spec_paeth(a: u8, b: u8, c: u8) -> u8 {
     let p = i32::from(a) + i32::from(b) - i32::from(c);
     let (pa, pb, pc) = ((p - i32::from(a)).abs(), (p - i32::from(b)).abs(), (p - i32::from(c)).abs());
@@ -100,7 +100,7 @@ fn pairs_are_two_single_rows() {
     }
 }
 
-/// What other machines use for 3 and 4 bytes is otherwise not run on this one.
+/// The code that other machines use for 3 and 4 bytes is otherwise not run on this one.
 #[test]
 fn generic_filters_of_common_pixels() {
     let mut random = Random(3);

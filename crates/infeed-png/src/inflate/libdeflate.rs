@@ -1,11 +1,11 @@
-//! libdeflate.
+//! Inflating with libdeflate.
 
 use super::Fault;
 use libdeflater::{DecompressionError, Decompressor};
 
 pub(crate) use libdeflater::crc32;
 
-/// Its tables.
+/// A decompressor with its tables.
 pub(crate) struct Inflater(Decompressor);
 
 impl Inflater {
@@ -13,7 +13,7 @@ impl Inflater {
         Inflater(Decompressor::new())
     }
 
-    /// Inflates all of a zlib stream; gives how many bytes it has.
+    /// Inflates a whole zlib stream; returns the number of bytes.
     pub(crate) fn zlib(&mut self, stream: &[u8], out: &mut [u8]) -> Result<usize, Fault> {
         self.0.zlib_decompress(stream, out).map_err(|cause| match cause {
             DecompressionError::InsufficientSpace => Fault::NoRoom,

@@ -1,4 +1,4 @@
-//! Inflating a whole stream of known size, and checksums: by libdeflate, or by portable code where that is asked for.
+//! Inflating a whole stream of known size, and checksums: with libdeflate, or in portable code in portable builds.
 
 #[cfg(not(infeed_portable))]
 mod libdeflate;
@@ -13,7 +13,7 @@ pub(crate) use portable::{Inflater, crc32};
 /// Why a stream does not inflate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It has more than there is room for.
+    /// It is larger than the output buffer.
     NoRoom,
     /// It is damaged, or ends early.
     BadData,
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
 mod tests {
     use super::{Fault, Inflater, crc32, portable};
 
-    /// Both ways inflate the same, and refuse the same.
+    /// Both implementations give the same results and refuse the same streams.
     #[test]
     fn portable_code_agrees() {
         let plain: Vec<u8> = (0..20_000u32).map(|i| (i * i / 77) as u8).collect();

@@ -1,4 +1,4 @@
-//! The same in portable code.
+//! Inflating in portable code.
 
 use super::Fault;
 use miniz_oxide::inflate::{
@@ -12,7 +12,7 @@ use miniz_oxide::inflate::{
     },
 };
 
-/// Its tables.
+/// A decompressor with its tables.
 pub(crate) struct Inflater(Box<DecompressorOxide>);
 
 impl Inflater {
@@ -20,7 +20,7 @@ impl Inflater {
         Inflater(Box::default())
     }
 
-    /// Inflates all of a zlib stream; gives how many bytes it has.
+    /// Inflates a whole zlib stream; returns the number of bytes.
     pub(crate) fn zlib(&mut self, stream: &[u8], out: &mut [u8]) -> Result<usize, Fault> {
         self.0.init();
         let flags = TINFL_FLAG_PARSE_ZLIB_HEADER
@@ -34,7 +34,7 @@ impl Inflater {
     }
 }
 
-/// Remainders of all bytes for the polynomial of PNG, lowest bit first.
+/// The CRC table for the polynomial of PNG, lowest bit first.
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

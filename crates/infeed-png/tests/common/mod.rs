@@ -1,4 +1,4 @@
-//! A PNG writer that does what no sensible one would: any filter on any row, passes, tiny chunks.
+//! A PNG writer for unusual files: any filter on any row, passes, tiny chunks.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
 /// xorshift64*, so that a failure can be repeated.

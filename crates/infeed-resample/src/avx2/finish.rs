@@ -1,4 +1,4 @@
-//! Storing a finished row: eight pixels at a time, to planes or interleaved.
+//! Stores a finished row: eight pixels at a time, to planes or interleaved.
 
 use std::arch::x86_64::*;
 
@@ -17,8 +17,8 @@ const STEP: usize = 8;
 /// and all elements the row goes to are within `out`.
 #[target_feature(enable = "avx2,f16c")]
 pub(crate) unsafe fn finish(finish: &Finish, row: &[u8], spare: &mut [u8], out: &mut [u8], base: usize) {
-    // Too narrow for even one step; or possibly not a number, for which rounding by integers does not do. From
-    // a finite scale and bias no byte becomes that.
+    // Too narrow for even one step; or possibly NaN, which rounding by integers does not handle. With a finite scale
+    // and bias no byte becomes NaN.
     let finite = finish.scale.iter().chain(&finish.bias).all(|value| value.is_finite());
     if finish.width < STEP || finish.dtype == Dtype::Bf16 && !finite {
         return scalar::finish(finish, row, out, base);
@@ -42,7 +42,7 @@ pub(crate) unsafe fn finish(finish: &Finish, row: &[u8], spare: &mut [u8], out: 
 unsafe fn stored<S: Store>(finish: &Finish, row: &[u8], spare: &mut [u8], out: &mut [u8], base: usize) {
     // SAFETY: the first element of the row is within the output.
     let place = unsafe { out.as_mut_ptr().add(base * S::SIZE) };
-    // SAFETY: the contract, and the number of channels is what is said.
+    // SAFETY: the contract, and the number of channels is the one given.
     unsafe {
         match (finish.layout, finish.channels) {
             (Layout::Chw, 1) => planes::<S, 1>(finish, row.as_ptr(), place),
@@ -72,7 +72,7 @@ unsafe fn stored<S: Store>(finish: &Finish, row: &[u8], spare: &mut [u8], out: &
     }
 }
 
-/// To planes. A flip costs nothing: the halves of the load change places and the shuffles run backwards.
+/// To planes. A flip costs nothing: the halves of the load are swapped and the shuffles are reversed.
 ///
 /// # Safety
 ///
@@ -120,7 +120,7 @@ unsafe fn planes<S: Store, const CHANNELS: usize>(finish: &Finish, row: *const u
     }
 }
 
-/// Interleaved: the values keep their order, only the scale goes round with the channels.
+/// Interleaved: the values keep their order, only the scale cycles with the channels.
 ///
 /// # Safety
 ///
@@ -152,7 +152,7 @@ unsafe fn interleaved<S: Store, const CHANNELS: usize>(finish: &Finish, row: *co
     }
 }
 
-/// The pixels of a row in the opposite order.
+/// The pixels of a row in reverse order.
 ///
 /// # Safety
 ///
@@ -166,7 +166,7 @@ unsafe fn reverse<const CHANNELS: usize>(width: usize, row: *const u8, out: *mut
     }
     // SAFETY: the array has the 16 bytes that are read.
     let mask = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-    // From the start of the output to its end, because a store spills over what comes after its four pixels.
+    // From the start of the output to its end, because a store also overwrites bytes after its four pixels.
     for x in 0..width % 4 {
         // SAFETY: both are pixels of the row.
         unsafe {

@@ -32,8 +32,8 @@ pub(crate) unsafe fn horizontal(
     }
 }
 
-/// The shuffle that brings two neighbouring pixels together, in both halves: for each channel the one and the
-/// other tap as 16-bit numbers side by side, for the multiply-add to join.
+/// The shuffle that interleaves two neighbouring pixels, in both halves: for each channel both taps side by side
+/// as 16-bit numbers, for the multiply-add.
 #[target_feature(enable = "avx2")]
 fn pairing<const CHANNELS: usize>(first_tap: usize) -> __m256i {
     let mut mask = [-1i8; 16];

@@ -1,8 +1,8 @@
 //! The kernels for AVX2 (with F16C, which every such machine has).
 //!
-//! Pixels times coefficients are done by the 16-bit multiply-add. Coefficients have more bits than that, so
-//! each is split in two and the halves are multiplied apart; put together again, the sums are those of the
-//! plain code bit for bit.
+//! Pixels are multiplied by coefficients with the 16-bit multiply-add. Coefficients have more bits than that, so
+//! each is split in two and the halves are multiplied separately; the combined sums equal those of the plain code
+//! bit for bit.
 
 mod finish;
 mod horizontal;

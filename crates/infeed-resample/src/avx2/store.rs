@@ -1,4 +1,4 @@
-//! Eight values at a time to their stored type.
+//! Converts eight values at a time to their stored type.
 
 use std::arch::x86_64::*;
 
@@ -17,7 +17,7 @@ pub(super) trait Store {
     unsafe fn store(place: *mut u8, values: __m256i, scale: __m256, bias: __m256);
 }
 
-/// Two roundings, as the plain code has it.
+/// With two roundings, as in the plain code.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn affine(values: __m256i, scale: __m256, bias: __m256) -> __m256 {
@@ -100,7 +100,7 @@ impl Store for Half {
     }
 }
 
-/// Only for values that are numbers.
+/// Only for values that are not NaN.
 pub(super) struct Brain;
 
 impl Store for Brain {

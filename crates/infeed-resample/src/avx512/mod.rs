@@ -1,8 +1,8 @@
-//! The filters for AVX-512 with VNNI. Everything else such a machine does with the AVX2 kernels.
+//! The filters for AVX-512 with VNNI. For everything else such a machine uses the AVX2 kernels.
 //!
 //! The dot product of four bytes with four signed bytes takes four taps at once and needs no widening. A
-//! coefficient is three such bytes; each is multiplied apart, the sum shifted before the next is added, which
-//! again gives the sums of the plain code bit for bit.
+//! coefficient is three such bytes; each is multiplied separately, and the sum is shifted before the next is added,
+//! which again gives the sums of the plain code bit for bit.
 
 mod horizontal;
 mod vertical;

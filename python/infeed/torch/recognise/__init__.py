@@ -1,7 +1,7 @@
 """Recognises what a torch DataLoader is given, and makes its batches natively where that is exact.
 
-:func:`take_over` looks at data set, transforms and collation. What it knows from the ground up it takes over; for all
-else it gives a :class:`Refusal` with the reason, and the DataLoader goes on as torch would.
+:func:`take_over` inspects data set, transforms and collation. If it recognises all of them, it takes over; otherwise it
+returns a :class:`Refusal` with the reason, and the DataLoader works as torch's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Refusal", "Takeover", "take_over"]
 
 
 def take_over(loader: DataLoader[Any]) -> Takeover | Refusal:
-    """Make the batches of ``loader`` natively from now on, or say why not."""
+    """Make the batches of ``loader`` natively from now on, or return the reason why not."""
     try:
         return Takeover(loader, _read)
     except Unknown as why:
@@ -29,7 +29,7 @@ def take_over(loader: DataLoader[Any]) -> Takeover | Refusal:
 
 def _read(loader: DataLoader[Any]) -> Tree:
     if loader.worker_init_fn is not None:
-        raise Unknown("worker_init_fn is given, and there are no workers that could call it")
+        raise Unknown("worker_init_fn is given, and a native run has no workers to call it")
     found = shards.tree(loader)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""What becomes of an image on its way through transforms: the native steps so far, and what the sample is by now."""
+"""A chain of transforms as it is translated: the native steps so far, and the form of the sample after them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .words import Unknown
 
 
 class Form(enum.Enum):
-    """What a sample's image is at some point of a chain of torchvision's transforms."""
+    """The form of a sample's image at some point of a chain of torchvision's transforms."""
 
     PIL = "a PIL image"
     NUMPY = "a NumPy array"
@@ -21,10 +21,10 @@ class Form(enum.Enum):
 
 @dataclasses.dataclass
 class Chain:
-    """Native steps that do what the transforms read so far do.
+    """Native steps that are equivalent to the transforms read so far.
 
-    Steps that move pixels stand in ``moves``, steps that change numbers in ``finish``: what torchvision does to floats
-    without mixing pixels (mirror, crop) gives the same values when it is done to the pixels first.
+    Steps that move pixels are in ``moves``, steps that change values in ``finish``: steps on floats that do not mix
+    pixels (mirror, crop) give the same values when they are applied to the u8 pixels first.
     """
 
     form: Form
@@ -36,7 +36,7 @@ class Chain:
     finish: list[T.Transform] = dataclasses.field(default_factory=list)
     read: list[str] = dataclasses.field(default_factory=list)
     words: list[str] = dataclasses.field(default_factory=list)
-    #: Transforms behind the last that has a native twin.
+    #: Transforms after the last one that has a native twin.
     rest: list[Any] = dataclasses.field(default_factory=list)
 
     @property
@@ -47,7 +47,7 @@ class Chain:
 
     @property
     def is_tensor(self) -> bool:
-        """Whether samples are tensors by now."""
+        """Whether samples are tensors at this point."""
         return self.form in (Form.U8, Form.FLOAT)
 
     def move(self, name: str, *, random: bool = False, **args: Any) -> None:
@@ -56,7 +56,7 @@ class Chain:
         self.random |= random
 
     def need(self, *forms: Form) -> None:
-        """Refuse a transform that torchvision would apply to something else than these."""
+        """Refuse a transform unless the image has one of these forms at this point."""
         if self.form not in forms:
             wanted = " or ".join(form.value for form in forms)
             raise Unknown(
@@ -64,7 +64,7 @@ class Chain:
             )
 
     def to_float(self, scale: bool) -> None:
-        """Whole numbers become floats."""
+        """Add the conversion from integers to floats."""
         self.finish.append(make("ToDtype", dtype="f32", scale=scale))
         self.form = Form.FLOAT
 
@@ -81,12 +81,12 @@ def make(name: str, **args: Any) -> T.Transform:
     return made
 
 
-# Pillow's numbers for filters, which torchvision takes, too.
+# Pillow's numbers for filters, which torchvision accepts, too.
 PILLOW = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 
 
 def interpolation(chain: Chain, given: Any) -> str:
-    """The name of a filter. Tensors know fewer than PIL images, and their "nearest" picks other pixels."""
+    """The name of a filter. Tensors support fewer than PIL images, and their "nearest" picks other pixels."""
     name = PILLOW.get(given) if isinstance(given, int) else str(getattr(given, "value", given))
     known = {"bilinear", "bicubic"}
     if chain.form is Form.PIL:
@@ -104,7 +104,7 @@ def resizing(chain: Chain, transform: Any) -> None:
 
 
 def fill(chain: Chain, transform: Any) -> Any:
-    """The colour of pixels that are not in the image: whole numbers, one or one per channel; None when not given."""
+    """The colour of pixels outside the image: one integer, or one per channel; None when not given."""
     given = transform.fill
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Data sets of Hugging Face ``datasets``: columns of Arrow tables, used where they lie."""
+"""Data sets of Hugging Face ``datasets``: columns of Arrow tables, used in place."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ...sources.memory import Cells
 from .leaf import Leaf, Rows, Same, Tree, unchanged
 from .words import Unknown
 
-# Beyond this many chunks a table is better written again (save_to_disk) than taken over.
+# Tables with more chunks are refused: they should be rewritten (save_to_disk).
 MOST_CHUNKS = 20_000
-# Where the kind of image is not part of the features, every header is looked at: not more than this many.
+# If the features do not say the mode of images, every header is read: at most this many.
 MOST_HEADERS = 200_000
 
 
@@ -48,7 +48,7 @@ def tree(dataset: Any) -> Tree | None:
 def _leaf(module: Any, dataset: Any, names: list[str], form: str | None) -> Leaf:
     columns = {name: Column(module, name, dataset.features[name], form) for name in names}
     table = dataset._data
-    # Numbers stand for names, which may be anything.
+    # Fields are named by numbers, because column names may be anything.
     fields = {name: str(at) for at, name in enumerate(names)}
     images = {name: fields[name] for name, column in columns.items() if column.is_image}
     after: dict[str, Callable[[Any], Any]] = {}
@@ -79,7 +79,7 @@ def _without_channel(column: Any) -> Any:
 
 
 def _chunks(table: Any, columns: dict[str, Column]) -> list[dict[str, Any]]:
-    """The table in pieces that lie in one piece of memory."""
+    """The table split into contiguous chunks."""
     if not any(column.varies for column in columns.values()):
         return [{name: column.array(table.column(name).combine_chunks()) for name, column in columns.items()}]
     batches = [batch for batch in table.table.select(list(columns)).to_batches() if batch.num_rows]
@@ -93,7 +93,7 @@ def _chunks(table: Any, columns: dict[str, Column]) -> list[dict[str, Any]]:
 
 
 class Column:
-    """What a column holds, and what torch would make of it."""
+    """The type of a column, and what torch would make of it."""
 
     def __init__(self, module: Any, name: str, feature: Any, form: str | None) -> None:
         self.name = name
@@ -127,7 +127,7 @@ class Column:
             raise Unknown(f"lists in the column {self.name!r} need the format 'torch' or 'numpy'")
 
     def array(self, column: Any) -> Any:
-        """A piece of the column as a source takes it: without a copy where types agree."""
+        """A chunk of the column as an array for a source: without a copy if the types agree."""
         if column.null_count:
             raise Unknown(f"the column {self.name!r} has missing values")
         if self.is_image:

@@ -1,4 +1,4 @@
-"""Data sets that have a native twin, and the data sets that only choose or line up rows of others."""
+"""Data sets that have a native twin, and data sets that only select or concatenate rows of others."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ class Leaf:
     """A data set with a native twin."""
 
     rows: int
-    #: Makes the twin, with the help of an empty folder that stays until the pipeline is planned. Each call gives rows of
-    #: its own, so that one file can have several random draws.
+    #: Makes the twin, given an empty folder that exists until the pipeline is planned. Each call gives separate rows, so
+    #: that one file can have several random draws.
     make: Callable[[str], Pipeline]
     #: The fields of a sample in their order, and their names where a sample is a dict; otherwise it is a tuple.
     fields: tuple[str, ...]
     names: tuple[str, ...] | None
     random: bool
     words: list[str]
-    #: Equal marks stand for the same data and the same work.
+    #: Leaves with equal marks have the same data and the same transforms.
     mark: tuple[Any, ...]
-    #: What is done to the column of a field when a batch is handed out.
+    #: Conversions of the column of a field when a batch is handed out.
     after: dict[str, Callable[[Any], Any]] = dataclasses.field(default_factory=dict)
-    #: What is done in Python to the first field of each sample, behind everything native.
+    #: The Python part for the first field of each sample, after the native part.
     rest: Callable[[Any], Any] | None = None
 
 
 @dataclasses.dataclass
 class Tree:
-    """Leaves behind each other, and which of their rows a data set has at which index (None: all of them)."""
+    """Concatenated leaves, and the row of each index of the data set (None: all rows in order)."""
 
     leaves: list[Leaf]
     rows: Rows | None
     words: list[str]
-    #: Batches of rows for data sets that are iterated over; the others are asked for what a sampler says.
+    #: Batches of rows, for iterable data sets; for the others a sampler gives the indices.
     stream: Callable[[_core.Plan], Iterator[list[int]]] | None = None
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Tree:
 
     @property
     def rest(self) -> Callable[[Any], Any] | None:
-        """What all leaves leave to Python."""
+        """The part that all leaves leave to Python."""
         found = [leaf.rest for leaf in self.leaves]
         if any(rest != found[0] for rest in found):
             raise Unknown("parts of it leave different things to Python")
@@ -66,7 +66,7 @@ class Tree:
         return sum(leaf.rows for leaf in self.leaves)
 
     def same(self, other: Tree) -> bool:
-        """Whether the other one stands for the same samples."""
+        """Whether the other tree has the same samples."""
         if (self.rows is None) != (other.rows is None) or len(self.leaves) != len(other.leaves):
             return False
         if self.rows is not None and other.rows is not None and not np.array_equal(self.rows, other.rows):

@@ -1,4 +1,4 @@
-"""The order of indices, drawn as torch draws it, and the rows that stand for them."""
+"""The order of indices, drawn as torch draws it, and the native rows for them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .leaf import Tree
 
-# A row that is drawn again in one epoch has its random transforms drawn again, too, so many times.
+# How many different random draws a row can have if it is repeated in one epoch.
 COPIES = 8
-# More copies of long lists of files would cost more memory than they are worth.
+# The limit for rows times draws: more would cost too much memory for lists of files.
 MOST_ROWS = 4_000_000
 
 
 class Drawn(_BaseDataLoaderIter):
-    """What torch's own iterators share: it draws the seed and the indices, warns, and knows whether to pin.
+    """An iterator on torch's base class, which draws the seed and the indices, warns, and knows whether to pin.
 
-    Being one of torch's iterators it has their length and shows up in torch's profiler under their name.
+    So it has their length and appears in torch's profiler under their name.
     """
 
     def __init__(self, loader: DataLoader[Any], *, again: bool) -> None:
-        # Workers that persist keep their seed: torch draws none for their later epochs.
+        # Persistent workers keep their seed: torch draws none for later epochs.
         kept = loader.generator
         if again:
             loader.generator = torch.Generator()
@@ -46,7 +46,7 @@ class Drawn(_BaseDataLoaderIter):
         self.indices: Iterator[Any] = self._sampler_iter
         self.batches: Iterator[Any] = iter(())
         if loader.num_workers > 0:
-            # With workers torch starts the sampler a second time and asks it for the first batches at once.
+            # With workers, torch restarts the sampler and asks it for the first batches at once.
             if not again:
                 self.indices = iter(self._index_sampler)
             first = list(itertools.islice(self.indices, loader.num_workers * (loader.prefetch_factor or 2)))
@@ -54,7 +54,7 @@ class Drawn(_BaseDataLoaderIter):
 
     @property
     def seed(self) -> int:
-        """Of random transforms."""
+        """The seed of random transforms."""
         return int(self._base_seed)
 
     def _next_data(self) -> Any:
@@ -65,7 +65,7 @@ class Drawn(_BaseDataLoaderIter):
 
 
 class Given:
-    """Turns batches of indices into batches of native rows, and keeps an error until the batches before it are out."""
+    """Turns batches of indices into batches of native rows. Keeps an error until the batches before it are handed out."""
 
     def __init__(self, tree: Tree, copies: int) -> None:
         self.rows = None if tree.rows is None else tree.rows.tolist()

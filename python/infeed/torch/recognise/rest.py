@@ -1,4 +1,4 @@
-"""What is left in Python of a chain of transforms, done to what the native part gives."""
+"""The transforms that are left in Python, applied to the results of the native part."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .chain import Form
 
 
 class Rest:
-    """The transforms behind the last native one. They meet the image as torchvision would have handed it to them."""
+    """The transforms after the last native one. They get the image in the form in which torchvision would pass it."""
 
     def __init__(self, transforms: list[Any], form: Form, wrapped: bool) -> None:
         self.transforms = transforms
         self.form = form
-        #: Whether torchvision's own tensor type stands there (after ``ToImage``).
+        #: Whether the image is torchvision's own tensor type (after ``ToImage``).
         self.wrapped = wrapped
 
     def __call__(self, image: np.ndarray[Any, Any]) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """WebDataset pipelines of the usual shape over local tars.
 
-The stages that choose and mix shards and samples are run as they are, on row numbers in place of samples: the order is
+The stages that choose and shuffle shards and samples run unchanged, on row numbers in place of samples: the order is
 WebDataset's own. Reading, decoding, transforms and batches are native.
 """
 
@@ -29,7 +29,7 @@ IMAGES |= {"torch": Form.FLOAT, "torchrgb": Form.FLOAT}
 
 
 class Stages:
-    """The stages of a WebDataset, sorted by what they do."""
+    """The stages of a WebDataset, by their role."""
 
     def __init__(self, dataset: Any) -> None:
         self.wds = sys.modules["webdataset"]

@@ -24,7 +24,7 @@ Reader = Callable[["DataLoader[Any]"], Tree]
 class Takeover:
     """Makes the batches of a DataLoader over a recognised data set: the order is torch's, the work is native.
 
-    What changes between epochs (``dataset.transform``, ``dataset.samples``, the indices of a Subset) is noticed when the
+    Changes between epochs (``dataset.transform``, ``dataset.samples``, the indices of a Subset) are detected when the
     next epoch begins.
     """
 
@@ -56,7 +56,7 @@ class Takeover:
         again = loader.num_workers > 0 and loader.persistent_workers and self._epochs > 0
         drawn = Drawn(loader, again=again)
         self._seed = self._seed if again else drawn.seed
-        # The epoch that random transforms see: the seed that torch drew, counted on where it draws no new one.
+        # The epoch number for random transforms: the seed that torch drew, incremented if it draws no new one.
         epoch = (self._seed + (self._epochs if again else 0)) % 2**63
         self._epochs += 1
         drawn.batches = (
@@ -110,13 +110,13 @@ class Takeover:
 
 
 def _size(loader: DataLoader[Any]) -> int:
-    """Samples of a batch, to settle memory by; batches of other sizes come, too."""
+    """The expected number of samples of a batch, for allocating memory; other sizes are possible."""
     size = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
     return size if isinstance(size, int) and size > 0 else 32
 
 
 def _finished(pipeline: Pipeline, loader: DataLoader[Any], tree: Tree) -> Pipeline:
-    """With what is left in Python, and in batches."""
+    """The pipeline with the Python part and batching added."""
     if tree.rest is not None:
         pipeline = pipeline.map(tree.rest, on=tree.leaves[0].fields[0])
     return pipeline.batch(_size(loader))
@@ -125,7 +125,7 @@ def _finished(pipeline: Pipeline, loader: DataLoader[Any], tree: Tree) -> Pipeli
 def _open(pipeline: Pipeline, loader: DataLoader[Any], rest: Any) -> TorchLoader:
     options: dict[str, Any] = {"threads": getattr(loader, "threads", None)}
     if rest is not None:
-        # As many processes as were asked for; without any, as torch: when a batch is asked for.
+        # `num_workers` processes; without any, in the consumer's thread, as in torch.
         options["workers"] = "processes" if loader.num_workers else "consumer"
         options["num_workers"] = loader.num_workers or 1
         options["multiprocessing_context"] = loader.multiprocessing_context
@@ -145,7 +145,7 @@ def collate(leaf: Leaf, batch: Batch) -> Any:
     for name in leaf.fields:
         column = batch[name]
         if isinstance(column, list) and column and isinstance(column[0], torch.Tensor):
-            # Shapes that no plan can know: torch stacks them, or says that they differ.
+            # Shapes that were unknown to the plan: torch stacks them, or raises if they differ.
             column = torch.stack(column)
         change = leaf.after.get(name)
         columns.append(column if change is None else change(column))

@@ -26,7 +26,7 @@ def leaf(dataset: Any) -> Leaf | None:
     after: dict[str, Callable[[Any], Any]] = {}
     fields: dict[str, torch.Tensor] = {}
     for name, tensor in zip(names, tensors, strict=True):
-        # NumPy has no bfloat16: the same bits travel under another name.
+        # NumPy has no bfloat16: pass the same bits as int16.
         fields[name] = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
         if tensor.dtype == torch.bfloat16:
             after[name] = _as_bfloat16

@@ -1,8 +1,8 @@
 """Transforms of torchvision (v1 and v2) and their native twins.
 
-A twin does what torchvision does to the kind of image that arrives there, or the transform has none: defaults differ
-between PIL images and tensors, and between tensors of whole numbers and of floats. :func:`translate` reads a chain of
-transforms from the front and says where it got stuck.
+A twin gives exactly what torchvision gives for the form of image at that point; otherwise the transform has no twin.
+Defaults differ between PIL images and tensors, and between integer and float tensors. :func:`translate` reads a chain
+of transforms from the front and reports the first without a twin.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .words import Unknown, short
 
 
 def translate(transform: Any, chain: Chain, *, in_part: bool = False) -> Chain:
-    """Read a transform, or a chain of them, into ``chain``. With ``in_part`` those behind the first that has no twin are
-    left over, if pixels were moved before it.
+    """Read a transform, or a chain of them, into ``chain``. With ``in_part``, the first without a twin and those after it
+    are left in Python, if pixels were moved before it.
     """
     steps = list(_flat(transform))
     for number, step in enumerate(steps):
@@ -148,7 +148,7 @@ def _to_tensor(t: Any, chain: Chain) -> None:
 
 
 def _to_u8(t: Any, chain: Chain) -> None:
-    # ToImage also takes tensors, which it leaves as they are.
+    # ToImage also takes tensors and leaves them unchanged.
     if chain.form in (Form.PIL, Form.NUMPY):
         chain.form = Form.U8
 
@@ -159,7 +159,7 @@ def _pil_to_tensor(t: Any, chain: Chain) -> None:
 
 
 def _to_dtype(t: Any, chain: Chain) -> None:
-    # v2 leaves PIL images alone here, which is hardly what anybody wants.
+    # v2 leaves PIL images unchanged here, which is rarely intended.
     chain.need(Form.U8, Form.FLOAT)
     if t.dtype == torch.uint8 and chain.form is Form.U8:
         return
@@ -207,7 +207,7 @@ def _erasing(t: Any, chain: Chain) -> None:
 
 
 def _preset(t: Any, chain: Chain) -> None:
-    """What ``weights.transforms()`` gives for image classification."""
+    """The preset that ``weights.transforms()`` returns for image classification."""
     chain.need(Form.PIL)
     chain.move("Resize", size=list(t.resize_size), interpolation=interpolation(chain, t.interpolation))
     chain.move("CenterCrop", size=list(t.crop_size) * 2 if len(t.crop_size) == 1 else list(t.crop_size))
@@ -216,7 +216,7 @@ def _preset(t: Any, chain: Chain) -> None:
 
 
 def _colours(*names: str, tensors: bool) -> Callable[[Any, Chain], None]:
-    """Transforms that change colours: arguments have the same names here and there."""
+    """Transforms that change colours: arguments have the same names in infeed and torchvision."""
 
     def read(t: Any, chain: Chain) -> None:
         chain.need(*((Form.PIL, Form.U8) if tensors else (Form.PIL,)))
@@ -226,7 +226,7 @@ def _colours(*names: str, tensors: bool) -> Callable[[Any, Chain], None]:
 
 
 def _warped(*names: str) -> Callable[[Any, Chain], None]:
-    """Transforms that sample at places between pixels: native twins sample as PIL does."""
+    """Transforms that sample between pixels: native twins sample as PIL does."""
 
     def read(t: Any, chain: Chain) -> None:
         chain.need(Form.PIL)

@@ -22,7 +22,7 @@ FIELDS = ("image", "label")
 
 
 def leaf(dataset: Any) -> Leaf | None:
-    """The twin of a data set of torchvision; None when it is none that is known here."""
+    """The twin of a torchvision data set; None if it is not one of the known ones."""
     module = sys.modules.get("torchvision.datasets")
     if module is None:
         return None
@@ -63,7 +63,7 @@ def _folder(dataset: Any, module: Any) -> Leaf:
         usual = sys.modules["torchvision"].get_image_backend() == "PIL"
     if not usual:
         raise Unknown("its loader is not torchvision's own with Pillow, so only Python can read its files")
-    # Reading and decoding cost most: worth it although something is left.
+    # Reading and decoding cost most: taking over is worth it even if some transforms are left in Python.
     chain = _chain(dataset, 3, in_part=True)
     samples = list(dataset.samples)
     if not samples:
@@ -80,7 +80,7 @@ def _folder(dataset: Any, module: Any) -> Leaf:
 
 
 def _manifest(samples: Sequence[tuple[str, Any]], place: str) -> Pipeline:
-    """A pipeline over files and labels, with their list in a folder."""
+    """A pipeline over files and labels; writes their list into a folder."""
     labels = whole_numbers([label for _, label in samples], "targets")
     paths = [os.path.abspath(os.fspath(path)) for path, _ in samples]
     for path in paths:
@@ -121,7 +121,7 @@ def _in_memory(
 
 
 def _int64(labels: Any) -> Any:
-    """Labels on which the data set calls ``int()``, whatever their width."""
+    """Labels as int64, because the data set calls ``int()`` on them."""
     array = labels.numpy() if hasattr(labels, "numpy") else labels
     if isinstance(array, np.ndarray) and array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
         return array.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What recognition says: a takeover or a refusal, and the reason that travels up as an exception."""
+"""The results of recognition: refusals, and the exception that carries the reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Nothing is taken over, and why. It counts as false."""
+    """The reason why nothing is taken over. It is falsy."""
 
     reason: str
 
@@ -23,6 +23,6 @@ class Unknown(Exception):
 
 
 def short(thing: object, most: int = 100) -> str:
-    """What a thing calls itself, on one line."""
+    """The ``repr`` of an object, shortened to one line."""
     text = " ".join(repr(thing).split())
     return text if len(text) <= most else text[: most - 3] + "..."
