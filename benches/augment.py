@@ -5,7 +5,7 @@
 infeed runs as it does for users: a pipeline of PNGs with one worker. Its time per image is that of the pipeline with
 the transform less that of the same pipeline without it, so what is counted is the transform, the memory for its
 pixels and nothing else. torchvision is called in a loop on images that are decoded already. Times are CPU times of the
-process, which other programs disturb less than the clock. All take turns, round by round; the best round counts.
+process, which other programs disturb less than wall-clock time. All take turns, round by round; the best round counts.
 Probabilities are 1, so that every image is changed.
 """
 

@@ -3,9 +3,9 @@
     cargo build --release -p infeed-order --example blend_indices
     python benches/blend.py [--size 10000000] [--weights 0.5371,0.2914,0.1715] [--rounds 5] [--binary PATH]
 
-Both take turns; each round counts with its best of five, the table with the best round. Both write the part (i16) and the
-sample (i64) of each place into arrays that are there already, and the results are compared by a checksum. Where
-Megatron's compiled helper can be imported (`megatron-core` installed), it takes its turn too.
+Both take turns; a round is the best of five, and the table has the best round. Both write the part (i16) and the sample
+(i64) of each place into existing arrays, and the results are compared by a checksum. If Megatron's compiled helper can be
+imported (`megatron-core` installed), it takes part, too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def reference(weights: np.ndarray, folder: str) -> Fill:
 
 
 def megatron(weights: np.ndarray) -> Fill | None:
-    """Megatron's own helper, where it is installed."""
+    """Megatron's own helper, if it is installed."""
     try:
         from megatron.core.datasets import helpers_cpp
     except ImportError:

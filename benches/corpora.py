@@ -56,7 +56,7 @@ def arguments() -> argparse.Namespace:
 
 
 def say(text: str) -> None:
-    """A remark for the person watching; the report goes to standard output."""
+    """Print progress to standard error; the report goes to standard output."""
     print(f"# {text}", file=sys.stderr, flush=True)
 
 
@@ -72,7 +72,7 @@ class Bench:
         self.lines: list[report.Found] = []
 
     def python(self, env: str | None) -> Path | None:
-        """The interpreter of an environment, made when it is first asked for; None where it cannot be."""
+        """The interpreter of an environment, which is created on first use; None if that fails."""
         if env not in self.pythons and env not in self.missing:
             try:
                 self.pythons[env] = envs.ensure(str(env), install=not self.args.no_install)
@@ -82,7 +82,7 @@ class Bench:
         return self.pythons.get(env)
 
     def prepare(self) -> None:
-        """Make what is not there yet, and read everything once so that all of it is in memory."""
+        """Create missing data, and read everything once so that all of it is in memory."""
         for kind in dict.fromkeys(NEEDS[work] for work in self.args.works):
             if not (self.data / f"{kind}.done").exists():
                 python = self.python("tensorflow" if kind == "tfrecord" else "corpora")
@@ -104,7 +104,7 @@ class Bench:
         photos.warm(self.data)
 
     def ways(self, work: str) -> list[Way]:
-        """Who takes part."""
+        """The ways that take part."""
         chosen = [w for w in WORKS[work].ways if not (self.args.peers_only and w.env is None)]
         chosen = [w for w in chosen if not (self.args.ours_only and w.env is not None)]
         return [w for w in chosen if f"{work}/{w.name}" not in self.failed and self.python(w.env)]

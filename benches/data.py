@@ -36,7 +36,7 @@ Record = tuple[bytes, int]
 
 
 def once(path: Path, make: Callable[[Path], None]) -> Path:
-    """Run `make(temporary path)` unless `path` is there. A broken-off run leaves nothing that counts."""
+    """Run `make(temporary path)` unless `path` exists. An interrupted run leaves nothing at `path`."""
     if not path.exists():
         part = path.with_name(path.name + ".part")
         if part.is_dir():
@@ -61,7 +61,7 @@ def files(data: Path, source: str) -> list[tuple[str, int]]:
 
 
 def records(data: Path, source: str) -> Iterator[Record]:
-    """(encoded image, label) of every sample, for those that convert the data into a format of their own."""
+    """(encoded image, label) of every sample, for peers that convert the data to their own format."""
     for shard in shards(data, source):
         with tarfile.open(shard) as tar:
             image = b""

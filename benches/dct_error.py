@@ -1,4 +1,4 @@
-"""How far shrinking while decoding is from decoding in full: the numbers in CORRECTNESS.md.
+"""The error of downscaling while decoding, compared with a full decode: the numbers in CORRECTNESS.md.
 
     python benches/dct_error.py IMAGES
 

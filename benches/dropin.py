@@ -3,9 +3,8 @@
     python benches/dropin.py [FOLDER]
 
 FOLDER has class folders of images; without it photo-like JPEGs are made. torch's DataLoader runs with several numbers of
-worker processes, which live on between rounds; infeed takes the same DataLoader over and runs it on its threads. All of
-them take turns in each round, and the best round of each counts. An epoch is timed from its start to the
-last batch received.
+persistent worker processes; infeed takes over the same DataLoader and runs it on its threads. All of them take turns in
+each round, and the best round of each counts. An epoch is timed from its start to the last batch received.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def rate(way: Callable[[], Iterable[Any]]) -> float:
 def measure(root: str, args: argparse.Namespace) -> dict[str, float]:
     """Images per second of every way, best of its rounds."""
     data = ImageFolder(root, transform=TRAIN)
-    # A folder of few images is gone through several times in one epoch, so that an epoch lasts a while.
+    # A folder of few images is repeated within one epoch, so that an epoch is long enough.
     data.samples = data.samples * max(1, -(-args.images // len(data.samples)))
     ways: dict[str, Callable[[], Iterable[Any]]] = {}
     for workers in args.workers:

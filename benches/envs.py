@@ -78,14 +78,14 @@ def cache() -> Path:
 
 
 def stamp(env: Env) -> str:
-    """Changes whenever the environment has to be made anew."""
+    """A stamp that changes whenever the environment has to be created again."""
     base = stamp(ENVS[env.extends]) if env.extends else ""
     text = "\n".join((sys.version.split()[0], base, *env.requirements))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def ensure(name: str, *, install: bool = True) -> Path:
-    """The interpreter of an environment, made if need be."""
+    """The interpreter of an environment, created if necessary."""
     env = ENVS[name]
     root = cache() / name
     python = root / "bin" / "python"
@@ -126,7 +126,7 @@ def site(python: Path) -> Path:
 
 
 def system_packages(env: Env) -> None:
-    """Install missing system packages where we may; say what is missing where we may not."""
+    """Install missing system packages if permitted; otherwise report what is missing."""
     missing = [package for probe, package in env.system if not succeeds(probe.split())]
     if not missing:
         return
@@ -141,7 +141,7 @@ def system_packages(env: Env) -> None:
 
 
 def succeeds(command: list[str]) -> bool:
-    """Whether a command is there and exits with 0."""
+    """Whether a command exists and exits with 0."""
     if not shutil.which(command[0]):
         return False
     quiet = subprocess.DEVNULL

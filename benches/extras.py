@@ -50,7 +50,7 @@ def first_batches(python: Path, data: Path, threads: int) -> dict[str, object]:
 
 
 def measure(python: Path, data: Path, threads: int, *, quick: bool) -> dict[str, object]:
-    """All of them; one that fails is named and the others go on."""
+    """Run all measurements; one that fails is reported and the others continue."""
     found: dict[str, object] = {}
     epochs = QUICK_EPOCHS if quick else EPOCHS
     steps: dict[str, Callable[[], dict[str, object]]] = {

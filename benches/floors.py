@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def build() -> Path:
-    """The floor program, compiled if need be."""
+    """The floor program, compiled if necessary."""
     target = envs.cache() / "floor"
     command = [
         "nice",

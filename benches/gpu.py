@@ -7,10 +7,10 @@
 PHOTOS is a folder of JPEGs. They are repeated to ``--samples`` images and written as tars once.
 
     synthetic   ResNet-50, bf16, channels_last, compiled, fed by loader.dummy(): the most that any loader can reach
-    loader      the loader alone, onto the device
-    real        the same training, fed by the loader: decode, RandomResizedCrop, flip on the CPU; bytes over the bus;
+    loader      the loader alone, to the device
+    real        the same training, fed by the loader: decode, RandomResizedCrop, flip on the CPU; copied as u8;
                 normalised to bf16 on the device
-    copies      how fast the loader's copies ran while all of that went on, against bare copies of the same size
+    copies      the rate of the loader's copies during that training, against bare copies of the same size
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def say(text: str) -> None:
 
 
 def normalize(device: str) -> on_device.Normalize:
-    """To bf16; a rehearsal on the CPU does without, because few of them can compute with it."""
+    """Normalise to bf16, or f32 on the CPU, because few CPUs compute in bf16."""
     return on_device.Normalize(MEAN, STD, dtype=torch.bfloat16 if device.startswith("cuda") else torch.float32)
 
 
@@ -109,12 +109,12 @@ class Trainer:
 
 
 def measure(trainer: Trainer, batches: Iterable[Any], seconds: float, warm: int, *, train: bool = True) -> dict:
-    """Images a second over a window, and the share of it that the loop spent waiting for batches."""
+    """Images per second over a window, and the share of it that the loop spent waiting for batches."""
     source, under_way = iter(batches), deque()
 
     def one() -> tuple[int, float]:
-        # As a loop that looks at its loss now and then: the host is at most two steps ahead of the device. Further
-        # ahead, waiting for data would hide in front of the device's work.
+        # Like a loop that reads its loss now and then, the host is at most two steps ahead of the device. Further
+        # ahead, waiting for data would be hidden by the device's work.
         if len(under_way) == 2 and (event := under_way.popleft()) is not None:
             event.synchronize()
         start = time.perf_counter()
@@ -140,7 +140,7 @@ def measure(trainer: Trainer, batches: Iterable[Any], seconds: float, warm: int,
 
 
 def bare_copies(nbytes: int, device: torch.device, rounds: int = 30) -> float:
-    """Bytes a second of page-locked copies with nothing else going on, timed as the loader times its own."""
+    """Bytes per second of page-locked copies on an idle device, timed as the loader times its own."""
     host, there = torch.empty(nbytes, dtype=torch.uint8, pin_memory=True), []
     host.fill_(1)
     for _ in range(rounds):
@@ -208,7 +208,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     def real() -> dict[str, Any]:
         with open_loader(shards, args) as fresh:
             numbers = measure(trainer, fresh, args.window, 20)
-            # Of the whole iteration, the start included.
+            # For the whole iteration, including the start.
             numbers["wait_share_in_stats"] = fresh.stats()["wait_share"]
             return numbers
 

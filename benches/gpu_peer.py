@@ -48,7 +48,7 @@ class Files(torch.utils.data.Dataset):
 
 
 def peer_batches(photos: list[Path], args: argparse.Namespace, normalize: Callable[..., Any]) -> Iterator[Any]:
-    """torch's DataLoader as one would use it well: worker processes, page-locked memory, bytes over the bus."""
+    """torch's DataLoader, well configured: worker processes, page-locked memory, u8 copies."""
     data = Files(photos, args.samples, args.size)
     workers = args.threads or infeed.usable_cpus()
     loader = torch.utils.data.DataLoader(

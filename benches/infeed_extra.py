@@ -54,10 +54,9 @@ def memory(task: Task, *, epochs: int) -> dict[str, float]:
 def python(task: Task, *, rounds: int = 60, calls: int = 4) -> dict[str, float]:
     """Microseconds per `next()` for a dictionary of two fields.
 
-    The pause lets the prefetch fill up, so that the few calls after it never wait for work; a round that
-    did wait all the same (a neighbour took the processor) shows as an outlier and the median ignores it.
-    The first call after the pause is not counted: the processor comes out of its sleep then, and an empty
-    function costs 20 us as well.
+    The pause lets the prefetch queue fill, so that the few calls after it never wait; a round that did wait
+    (because another process took the CPU) is an outlier that the median ignores. The first call after the pause
+    is not counted: the CPU wakes from its sleep then, and even an empty function costs 20 us.
     """
     import infeed
     import infeed_runner

@@ -1,4 +1,4 @@
-"""What a number has to travel with: the machine, the commit, the date."""
+"""The context of a measurement: the machine, the commit, the date."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""The clock: how a rate is taken from any loader, and what else is noted about the run.
+"""Measurement: how the rate of any loader is measured, and what else is recorded about the run.
 
 Rules, the same for every loader:
 
 * The clock starts after the first batches of an epoch, so that neither start-up costs nor batches
   prefetched before the first request count for or against anyone.
 * A window lasts a fixed time and may span several epochs; the pause between two epochs is not counted.
-* Nothing is done with a batch. A loader that hands out views of its own memory is asked for nothing more
-  than what its users get.
+* Nothing is done with a batch. A loader that hands out views of its own memory need not copy them.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def describe(images: Any) -> str:
 
 
 def take(batches: Iterator[Batch]) -> Batch:
-    """The next batch. A loader that swallows its errors just ends early, which must not pass for a result."""
+    """The next batch. Raises if there is none: a loader that swallows its errors ends early."""
     for batch in batches:
         return batch
     raise RuntimeError("the epoch ended within its first batches")
@@ -77,7 +76,7 @@ def run(epochs: Epochs, *, seconds: float, repeat: int) -> Result:
             if spent == 0.0:
                 raise RuntimeError("nothing came after the first batches of an epoch")
             result.peak_mb = max(result.peak_mb, tree_peak_mb())
-            # Workers of an abandoned epoch must be gone before the next one, or they would compete with it.
+            # Workers of an abandoned epoch must exit before the next one starts, or they would compete with it.
             del batches, images
             gc.collect()
         result.rates.append(count / spent)

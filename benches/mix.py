@@ -37,7 +37,7 @@ CROPS = [(224, (0.4, 1.0))] * 2 + [(96, (0.05, 0.4))] * 6
 
 
 def made_up(seed: int) -> bytes:
-    """A JPEG of 500x400 with something in it."""
+    """A generated JPEG of 500x400."""
     rng = np.random.default_rng(seed)
     small = rng.integers(0, 256, (20, 25, 3), dtype=np.uint8)
     pixels = np.asarray(Image.fromarray(small).resize((500, 400), Image.Resampling.BICUBIC), np.int16)
@@ -72,7 +72,7 @@ class Best:
 
 
 def epoch(loader: infeed.Loader) -> int:
-    """Goes through an epoch."""
+    """Run one epoch; returns the number of samples."""
     with loader:
         return sum(len(batch["cls"]) for batch in loader)
 

@@ -17,7 +17,7 @@ from works import WORKS
 SCALING = 1.9
 FIRST_WITH_INDEX_S, FIRST_WITHOUT_INDEX_S = 0.3, 1.0
 PEAK_MB, GROWTH_PERCENT, NEXT_US = 400.0, 2.0, 50.0
-#: CPUs' worth of other programs above which a run says nothing.
+#: If other programs use more CPUs than this, a run is invalid.
 BUSY = 0.2
 #: Shares of the floors: train over bare decoding, undecoded bytes over copying.
 OVER_JPEG, OVER_MEMCPY = 1.0, 0.5

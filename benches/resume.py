@@ -2,8 +2,8 @@
 
     python benches/resume.py DATA [--rounds 15]
 
-DATA is a folder made by data.py (or by run.py, which prints where it keeps it). Every measurement opens the data anew, so
-it is what a restarted job sees: open, load the state, first batch. The three take turns, the best of each counts.
+DATA is a folder made by data.py (or by run.py, which prints where it keeps it). Every measurement opens the data again,
+as a restarted job does: open, load the state, first batch. The three take turns, the best of each counts.
 """
 
 from __future__ import annotations

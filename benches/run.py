@@ -24,7 +24,7 @@ from peers import INFEED, PEERS, Peer
 from runs import Failed, prepare_data, worker
 from works import WORKS
 
-#: After the first round, a peer slower than this share of the best one rests; see `Bench.contenders`.
+#: After the first round, peers slower than this share of the best one are not run again; see `Bench.contenders`.
 CONTENDER = 0.6
 
 
@@ -74,7 +74,7 @@ class Bench:
         self.data = Path()
 
     def environments(self) -> None:
-        """Make what is needed; a peer that cannot be installed is named, and the rest goes on."""
+        """Create the environments; a peer that cannot be installed is reported, and the run continues."""
         for peer in self.args.chosen:
             try:
                 self.pythons[peer.name] = envs.ensure(str(peer.env), install=not self.args.no_install)
@@ -114,7 +114,7 @@ class Bench:
         return max((float(x["rate"]) for x in same), default=0.0)
 
     def contenders(self, work: str, number: int) -> list[Peer]:
-        """Who runs in this round: everyone in the first, then those who can still decide a ratio."""
+        """The peers of this round: all in the first, then those that can still affect a ratio."""
         able = [p for p in self.peers() if work in p.works and f"{p.name}/{work}" not in self.failed]
         if number == 0 or self.args.all_rounds:
             return able
@@ -146,7 +146,7 @@ class Bench:
         print(json.dumps(line), flush=True)
 
     def rounds(self) -> None:
-        """Everybody takes turns, so that a busy spell of the machine hits all alike."""
+        """All take turns, so that load from other programs affects all equally."""
         program = None
         try:
             program = floors.build()
@@ -165,7 +165,7 @@ class Bench:
                     self.measure(peer, work, self.args.threads)
 
     def result(self) -> report.Found:
-        """All there is to know."""
+        """All results."""
         return {
             "machine": machine.describe(),
             "settings": {k: getattr(self.args, k) for k in ("threads", "rounds", "repeat", "seconds", "works")},
@@ -179,14 +179,14 @@ class Bench:
 
 
 def say(text: str) -> None:
-    """A remark for the person watching; results go to standard output."""
+    """Print progress to standard error; results go to standard output."""
     print(f"# {text}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
     """The whole benchmark."""
     args = arguments()
-    # So that being ended still ends what was started.
+    # On SIGTERM, exit normally, so that child processes are ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if args.threads > len(os.sched_getaffinity(0)):
         say(f"--threads {args.threads} on {len(os.sched_getaffinity(0))} CPUs: they will share")

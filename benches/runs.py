@@ -89,7 +89,7 @@ def find_images(chosen: Path | None) -> Path | None:
 
 
 def prepare_data(chosen: Path | None, *, install: bool) -> Path:
-    """Make the data from the photographs unless it is there; it is kept by what it was made from."""
+    """Create the data from the photographs unless it exists; it is cached by its input."""
     images = find_images(chosen)
     listing = "synthetic"
     if images:

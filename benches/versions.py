@@ -1,4 +1,4 @@
-"""Two builds of infeed in turns, on every work of run.py and corpora.py: what was fast stays fast.
+"""Compares two builds of infeed on every work of run.py and corpora.py, to find regressions.
 
     python benches/versions.py BEFORE AFTER [--rounds 5] [--only train,tokens] [--quick] [--json FILE]
 
@@ -92,7 +92,7 @@ def main() -> None:
         todo = commands(args)
         for number in range(args.rounds):
             for name, command in todo:
-                # The one that goes first changes with the round: whatever the first one pays for, both pay.
+                # The order alternates with the round, so that both builds have the disadvantage of going first.
                 order = list(builds)[:: 1 if number % 2 == 0 else -1]
                 for build in order:
                     os.environ["PYTHONPATH"] = str(builds[build])

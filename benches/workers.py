@@ -1,4 +1,4 @@
-"""infeed's DataLoader beside torch's, both with worker processes and the user's Python code: `python benches/workers.py`.
+"""infeed's DataLoader against torch's, with worker processes and the user's Python code: `python benches/workers.py`.
 
 The loaders take turns in one process; each number is the best of several rounds. `--jpegs FOLDER` names the images of the
 first case, else they are made. `--memory` measures instead what four workers cost that read all of a long list.
@@ -97,7 +97,7 @@ class Names(Dataset):
 
 
 def pss(pid: int | str = "self") -> int:
-    """Bytes of a process, shared ones divided by who shares them."""
+    """The proportional set size of a process: shared bytes are divided by the number of sharers."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""The works every loader is asked to do, and the task handed to one runner.
+"""The works that every loader does, and the task of one runner.
 
 Standard library only: this module is imported in every environment, beside very different packages.
 """
@@ -19,7 +19,7 @@ ASPECT = (3 / 4, 4 / 3)
 
 #: What a runner hands out: (images, labels). Images are an array, a tensor or a list of encoded byte strings.
 Batch = tuple[Any, Any]
-#: Called once per epoch; gives that epoch's batches.
+#: Called once per epoch; returns that epoch's batches.
 Epochs = Callable[[], Iterable[Batch]]
 
 

@@ -4,8 +4,8 @@
     torchrun --nproc-per-node 8 examples/imagenet.py DATA --bf16 --channels-last --output run
     torchrun --nproc-per-node 4 examples/imagenet.py DATA --bf16 --channels-last --output run --resume run/checkpoint.pt
 
-DATA holds ``train`` and ``val``; each holds tars with jpg and cls, or one folder of images per class. Images cross the
-bus as bytes and are normalised on the device. A checkpoint can be taken in the middle of an epoch.
+DATA holds ``train`` and ``val``; each holds tars with jpg and cls, or one folder of images per class. Images are copied
+to the device as u8 and normalised there. A checkpoint can be taken in the middle of an epoch.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=None, help="folder for checkpoints")
     parser.add_argument("--checkpoint-every", type=int, default=None, help="steps; default: at the end of an epoch")
-    parser.add_argument("--resume", type=Path, default=None, help="a checkpoint to go on from")
+    parser.add_argument("--resume", type=Path, default=None, help="a checkpoint to resume from")
     parser.add_argument("--stop-after", type=int, default=None, help="steps after which to stop, as if interrupted")
     parser.add_argument("--print-every", type=int, default=50)
     return parser.parse_args()
@@ -82,7 +82,7 @@ def loaders(args: argparse.Namespace) -> tuple[infeed.Loader, infeed.Loader, str
         .select(image, label)
         .decode(**{image: "rgb"})
         .map(T.Resize(args.size * 8 // 7), T.CenterCrop(args.size), on=image)
-        # Every rank gets full batches; what fills them up is marked and not counted.
+        # Every rank gets full batches; padding is marked and not counted.
         .batch(args.batch_size, last="pad")
         .to_torch(on_device=[normalize], on=image, **way, persistent=False)
     )
@@ -90,7 +90,7 @@ def loaders(args: argparse.Namespace) -> tuple[infeed.Loader, infeed.Loader, str
 
 
 def learning_rate(args: argparse.Namespace, step: int, steps_per_epoch: int, world: int) -> float:
-    """A line up and half a cosine down: a function of the step alone, so there is nothing to restore."""
+    """Linear warmup, then cosine decay: a function of the step alone, so there is nothing to restore."""
     full = args.lr * args.batch_size * world / 256
     warm, last = args.warmup * steps_per_epoch, args.epochs * steps_per_epoch
     if step < warm:
@@ -129,7 +129,7 @@ def main() -> None:
     loss_of = nn.CrossEntropyLoss(label_smoothing=args.label_smoothing)
 
     def save() -> None:
-        """The state of the data is the same on every rank, and belongs to this very step."""
+        """Save a checkpoint. The state of the data is the same on every rank, and belongs to exactly this step."""
         if args.output is not None and world.rank == 0:
             args.output.mkdir(parents=True, exist_ok=True)
             state = {"model": plain.state_dict(), "optimizer": optimizer.state_dict(), "data": train.state_dict()}
@@ -149,7 +149,7 @@ def main() -> None:
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
-            # Kept on the device: reading it now would make the host wait for it.
+            # Kept on the device: reading it now would make the host wait.
             losses.append(loss.detach())
             images += len(batch[image]) * world.size
             taken += 1
@@ -168,7 +168,7 @@ def main() -> None:
 
 @torch.no_grad()
 def evaluate(model: nn.Module, val: infeed.Loader, image: str, label: str, bf16: bool) -> tuple[float, int]:
-    """The share of right answers over all ranks; every image counts once."""
+    """The accuracy over all ranks; every image counts once."""
     model.eval()
     counts = torch.zeros(2, dtype=torch.int64, device=val.device)
     for batch in val:

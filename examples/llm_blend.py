@@ -1,17 +1,17 @@
-"""From raw text to a language model: tokenise, blend, shuffle, train, stop, and go on exactly there.
+"""From raw text to a language model: tokenise, blend, shuffle, train, stop, and resume exactly.
 
     python examples/llm_blend.py run                                  # makes three small corpora, and all that follows
     python examples/llm_blend.py run --corpora web.jsonl=0.7 code.parquet=0.3 --tokenizer tokenizer.json
     python examples/llm_blend.py run --steps 200 --length 256
 
-``run`` is a folder that keeps what is made: a corpus that is tokenised already is not tokenised again. What happens:
+``run`` is a folder that keeps the results: a corpus is not tokenised again. The steps:
 
-1. a tokenizer is trained on the corpora (with the `tokenizers` package; without it every byte is a token), or taken
+1. a tokenizer is trained on the corpora (with the `tokenizers` package; without it every byte is a token), or given
 2. ``infeed tokenize`` writes each corpus to ``.bin`` and ``.idx``, with an end-of-text token after each document
 3. a file list with weights says how they are blended; ``infeed.file_list`` reads it, shuffles each corpus and blends
 4. a small model is trained (with torch; without it a table of bigrams), its state and the loader's are saved half way
-5. a second loader goes on from the saved state: the batches are the same, byte for byte, also as two ranks
-6. the first corpus without a file of tokens: tokenised and packed on the way
+5. a second loader resumes from the saved state: the batches are the same, byte for byte, even with two ranks
+6. the first corpus without token files: tokenised and packed while loading
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def sources() -> list[str]:
 
 
 def docstrings(text: str) -> Iterator[str]:
-    """What a module says about itself, its classes and functions."""
+    """The docstrings of a module, its classes and functions."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (said := ast.get_docstring(node)):
             yield said
 
 
 def make_corpora(folder: Path) -> dict[Path, float]:
-    """Prose, code and sums, as JSON lines; and what share of the tokens each is to have."""
+    """Prose, code and sums, as JSON lines, and the share of the tokens for each."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(0)
     modules = sources()
@@ -65,7 +65,7 @@ def make_corpora(folder: Path) -> dict[Path, float]:
 
 
 def given_corpora(named: Iterable[str]) -> dict[Path, float]:
-    """``PATH=WEIGHT`` as it stands on the command line."""
+    """Parse ``PATH=WEIGHT`` of the command line."""
     out = {}
     for text in named:
         path, _, weight = text.rpartition("=")
@@ -81,7 +81,7 @@ def texts(paths: Iterable[Path], rows: int) -> Iterator[str]:
 
 
 def make_tokenizer(path: Path, corpora: Iterable[Path], size: int) -> None:
-    """A byte-level BPE trained on the corpora, or one without merges where the package is missing."""
+    """A byte-level BPE trained on the corpora, or one without merges if the package is missing."""
     try:
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     except ImportError:
@@ -99,7 +99,7 @@ def make_tokenizer(path: Path, corpora: Iterable[Path], size: int) -> None:
 
 def byte_tokenizer() -> dict[str, Any]:
     """A tokenizer.json in which every byte is a token."""
-    # Printable bytes stand for themselves, the others for the letters from 256 on.
+    # Printable bytes are themselves, the others are characters from 256 on.
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     letters = [chr(byte) for byte in printable] + [chr(256 + i) for i in range(len(others))]
@@ -119,13 +119,13 @@ def byte_tokenizer() -> dict[str, Any]:
 
 
 def tokenize(corpus: Path, tokenizer: Path, prefix: Path) -> None:
-    """The command that one would type."""
+    """Run ``infeed tokenize`` on a corpus."""
     command = [sys.executable, "-m", "infeed", "tokenize", str(corpus), "--tokenizer", str(tokenizer)]
     subprocess.run([*command, "--out", str(prefix), "--append-eod", END], check=True)
 
 
 def write_list(path: Path, prefixes: dict[Path, float]) -> None:
-    """Lines of `weight prefix corpus`, as BlendCorpus has them."""
+    """Lines of `weight prefix corpus`, as in BlendCorpus."""
     path.write_text("".join(f"{weight} {prefix} {prefix.name}\n" for prefix, weight in prefixes.items()))
 
 
@@ -143,7 +143,7 @@ class Bigrams:
         shares /= shares.sum(1, keepdims=True)
         loss = -np.log(shares[np.arange(len(after)), after] + 1e-9).mean()
         shares[np.arange(len(after)), after] -= 1
-        # The mean over the places where a token stands, or frequent ones would run away.
+        # The mean over the occurrences of a token; otherwise frequent tokens would diverge.
         np.subtract.at(self.table, before, 2 * shares / np.bincount(before)[before, None])
         return float(loss)
 
@@ -199,12 +199,12 @@ def small_model(vocabulary: int, length: int) -> Any:
 
 
 def fingerprint(batch: infeed.Batch) -> str:
-    """Of the bytes of a batch."""
+    """A hash of the bytes of a batch."""
     return hashlib.sha256(batch["tokens"].tobytes() + batch["labels"].tobytes()).hexdigest()
 
 
 def train(model: Any, batches: Iterator[infeed.Batch], steps: int, first: int = 0) -> tuple[list[str], float]:
-    """Some steps; the fingerprints of their batches and the last loss."""
+    """Train for some steps; returns the fingerprints of their batches and the last loss."""
     seen, loss = [], 0.0
     for step, batch in enumerate(itertools.islice(batches, steps), first):
         loss = model.step(batch["tokens"], batch["labels"])
@@ -249,7 +249,7 @@ def main() -> None:
 
     loader = data.to_numpy(endless=True)
     model, half = small_model(vocabulary, args.length), args.steps // 2
-    batches = iter(loader)  # one iteration: leaving it and beginning another would be the next epoch
+    batches = iter(loader)  # one iteration: another one would start the next epoch
     seen, loss = train(model, batches, half)
     model.save(args.run / "model.pt")
     (args.run / "loader.json").write_text(json.dumps(loader.state_dict()))

@@ -9,14 +9,14 @@ from torch import nn
 
 
 def conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Sequential:
-    """A convolution and its normalisation."""
+    """A convolution with batch normalisation."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False), nn.BatchNorm2d(outputs)
     )
 
 
 class Block(nn.Module):
-    """Some convolutions, and a way around them."""
+    """A residual block: some convolutions and a shortcut."""
 
     def __init__(self, inputs: int, width: int, stride: int, *, bottleneck: bool) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Block(nn.Module):
             parts = [conv(inputs, width, 1), conv(width, width, 3, stride), conv(width, outputs, 1)]
         else:
             parts = [conv(inputs, width, 3, stride), conv(width, outputs, 3)]
-        # The last normalisation of a block starts at zero: at first the block does nothing, which trains better.
+        # The last normalisation of a block starts at zero: the block is the identity at first, which trains better.
         nn.init.zeros_(parts[-1][1].weight)
         self.body = nn.Sequential(*[layer for part in parts for layer in (part, nn.ReLU(inplace=True))][:-1])
         around = stride != 1 or inputs != outputs
@@ -33,7 +33,7 @@ class Block(nn.Module):
         self.outputs = outputs
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Both ways, added."""
+        """The sum of both paths."""
         return torch.relu(self.body(x) + self.around(x))
 
 

@@ -2,10 +2,10 @@
 
     torchrun --nproc-per-node 2 examples/resume.py run                 # trains, checkpoints every 5 steps
     torchrun --nproc-per-node 2 examples/resume.py run --stop-after 7  # ... or is interrupted in the middle
-    torchrun --nproc-per-node 4 examples/resume.py run                 # goes on where the checkpoint is, with 4 ranks
+    torchrun --nproc-per-node 4 examples/resume.py run                 # resumes from the checkpoint, with 4 ranks
     infeed verify-epoch run/recipe.json run/ledger-*.json              # proves that every row came exactly once
 
-``run`` is a folder; a small data set is made in it. Without torchrun it is one rank.
+``run`` is a folder; a small data set is created in it. Without torchrun there is one rank.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def main() -> None:
         pipeline.save(args.run / "recipe.json")
 
     def save() -> None:
-        """Everybody saves at the same step: the ledger of a rank belongs to the checkpoint."""
+        """All ranks save at the same step: the ledger of a rank belongs to the checkpoint."""
         loader.ledger().save(args.run / f"ledger-{attempt}-{world.rank}.json")
         if world.rank == 0:
             torch.save({"data": loader.state_dict(), "model": model.state_dict(), "attempt": attempt}, checkpoint)

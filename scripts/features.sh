@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the combinations of features that users would choose: each must compile without warnings.
+# Checks the usual combinations of features: each must compile without warnings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes every parser that is written by hand, for so many seconds each: fuzz.sh SECONDS [TARGET...]
+# Fuzzes every handwritten parser for SECONDS each: fuzz.sh SECONDS [TARGET...]
 # Coverage comes from the compiler's own instrumentation, so stable Rust and a C++ compiler are enough.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
@@ -12,7 +12,7 @@ fi
 target_dir=${CARGO_TARGET_DIR:-../target}/fuzz
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
-# The flags are for what is fuzzed, not for build scripts: naming the platform keeps the two apart.
+# The flags must not apply to build scripts: with an explicit --target they do not.
 host=$(rustc -vV | sed -n 's/^host: //p')
 RUSTFLAGS="$flags" CARGO_TARGET_DIR=$target_dir cargo build -q --release --target "$host" "${targets[@]/#/--bin=}"
 for name in "${targets[@]}"; do

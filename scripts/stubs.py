@@ -1,6 +1,6 @@
 """Writes python/infeed/transforms.pyi from the registry, so that editors know every transform and parameter.
 
-`stubs.py --check` only says whether the file is up to date.
+`stubs.py --check` only checks whether the file is up to date.
 """
 
 from __future__ import annotations

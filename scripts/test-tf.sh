@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the TensorFlow door in an environment of its own, which is made when its list of packages changes.
-# Where TensorFlow cannot be had (no network, no wheel for this Python) the tests are skipped, and a line says so.
+# If TensorFlow cannot be installed (no network, no wheel for this Python), the tests are skipped with a message.
 # Usage: test-tf.sh VENV PYTHON [WHEELS]
 # Without WHEELS it only makes the environment, so that this can be done while something else is built.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that nasm and cmake are there: libjpeg-turbo is built from source and is half as fast without nasm.
-# Installs what is missing where that is allowed, otherwise says in one line what to install.
+# Makes sure that nasm and cmake exist: libjpeg-turbo is built from source and is half as fast without nasm.
+# Installs what is missing if that is allowed, otherwise says in one line what to install.
 # Usage: tools.sh VENV PYTHON
 set -eu
 venv=$1 python=$2

@@ -1,4 +1,4 @@
-"""Data on demand: every test makes what it needs."""
+"""Fixtures: every test creates the data it needs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from PIL import Image
 
 import infeed
 
-# A shell that runs the tests in the background has told them to ignore Ctrl-C, and every process they start would, too.
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and child processes would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def photo(width: int, height: int, seed: int) -> np.ndarray:
-    """Photo-like pixels: smooth colour, texture and an edge, so that JPEG has something to do."""
+    """Photo-like pixels: smooth colour, texture and an edge, so that JPEG compression is realistic."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
     out = np.zeros((height, width, 3), np.float32)
@@ -41,7 +41,7 @@ def jpeg(seed: int, width: int = 120, height: int = 100, **options) -> bytes:
 
 
 def write_shards(folder: Path, rows: int, per_shard: int = 16, **extra) -> str:
-    """JPEG and label shards of varying image sizes; gives a glob."""
+    """JPEG and label shards of varying image sizes; returns a glob."""
     with infeed.ShardWriter(folder / "train-%03d.tar", maxcount=per_shard) as out:
         for i in range(rows):
             sample = {"__key__": f"s{i:05d}", "jpg": jpeg(i, 90 + i % 7 * 10, 80 + i % 5 * 12), "cls": i % 10}
@@ -57,5 +57,5 @@ def shards(tmp_path_factory) -> str:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Saved indices go to a folder of the test's own."""
+    """Saved indices go to a separate folder for each test."""
     monkeypatch.setenv("INFEED_CACHE", str(tmp_path / "infeed-cache"))

@@ -1,4 +1,4 @@
-"""Token corpora written by hand, and NumPy's view of what is in them."""
+"""Token corpora written by hand, and their expected rows, computed with NumPy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tntidx(code: int, sizes: list[int]) -> bytes:
 
 
 def write(folder: Path, name: str, documents: list[list[int]], code: int = 8, legacy: bool = False) -> str:
-    """Writes a corpus; gives its prefix."""
+    """Writes a corpus; returns its prefix."""
     sizes = [len(d) for d in documents]
     flat = np.array([token for d in documents for token in d], CODES[code])
     (folder / f"{name}.idx").write_bytes(tntidx(code, sizes) if legacy else mmididx(code, sizes))
@@ -79,7 +79,7 @@ def megatron(sizes: np.ndarray, documents: np.ndarray, samples: int, length: int
     doc_idx = np.concatenate(groups)
     ends = np.cumsum(sizes[doc_idx])
     total = (epochs * tokens - 1) // length
-    # Where token k * length lies, for all k: the document that ends after it, and what of it comes before.
+    # The position of token k * length, for all k: the document that ends after it, and the offset in that document.
     wanted = np.arange(total + 1) * length
     place = np.searchsorted(ends, wanted, side="right")
     offset = wanted - (ends[place] - sizes[doc_idx[place]])
@@ -120,7 +120,7 @@ def cache_paths(folder: Path, text: str) -> list[Path]:
 
 
 def blending(weights: np.ndarray, size: int) -> list[tuple[int, int]]:
-    """Which part comes at each place, and how many of it came before."""
+    """The part at each place, and how many rows of that part came before."""
     used = np.zeros(len(weights))
     out = []
     for i in range(size):

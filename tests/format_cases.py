@@ -22,7 +22,7 @@ PARTS = (24, 3, 26)
 
 @dataclass(frozen=True)
 class Made:
-    """A data set: how infeed opens it, and what must come out."""
+    """A data set: how infeed opens it, and the expected rows."""
 
     pipeline: infeed.Pipeline
     rows: list[Row]
@@ -80,7 +80,7 @@ def columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 
 def documents(seed: int = 0) -> list[np.ndarray]:
-    """Documents of 1 to 30 tokens, 424 in all: 53 rows of 8."""
+    """Documents of 1 to 30 tokens, 424 in total: 53 rows of 8."""
     rng = np.random.default_rng(seed)
     left, out = 8 * sum(PARTS), []
     while left:
@@ -96,7 +96,7 @@ def windows(tokens: np.ndarray) -> list[Row]:
 
 @case("tokens, megatron files, windows")
 def token_windows(folder: Path) -> Made:
-    """Two files laid end to end; their documents end anywhere, the files at whole rows."""
+    """Two concatenated files; their documents end anywhere, the files at whole rows."""
     made = [documents(1), documents(2)]
     for name, docs in zip("ab", made, strict=True):
         write_megatron(folder / name, docs, "u2" if name == "a" else "i4")
@@ -106,7 +106,7 @@ def token_windows(folder: Path) -> Made:
 
 @case("tokens, megatron files, labels")
 def token_labels(folder: Path) -> Made:
-    """A label is the token after: one token more is read, and the last row cannot have it."""
+    """A label is the next token: one more token is read, which the last row does not have."""
     docs = documents()
     write_megatron(folder / "a", docs, "i4")
     flat = np.concatenate(docs)
@@ -157,7 +157,7 @@ def parquet(folder: Path) -> Made:
 
 @case("parquet as a matrix")
 def matrix(folder: Path) -> Made:
-    """Numbers of several columns in one array, and a label."""
+    """Several numeric columns in one array, and a label."""
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     rows = [{"features": [r["score"], float(r["id"])], "label": r["id"] % 3} for r in records()]
     paths = [folder / f"part-{k}.parquet" for k in range(len(PARTS))]

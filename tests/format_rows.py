@@ -1,4 +1,4 @@
-"""Small data sets in formats that have one row after the other, and compressed ones, whose rows pass by."""
+"""Small data sets in row formats, and compressed ones, which are streams."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def lmdb(folder: Path) -> Made:
     return Made(infeed.lmdb(folder / "set.lmdb"), rows, "value")
 
 
-# Compressed: rows pass by
+# Compressed: streams
 
 
 def zstd(data: bytes) -> bytes:

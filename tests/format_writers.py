@@ -1,4 +1,4 @@
-"""Writers for formats whose owning library is too large for the test environment, from the description of their bytes."""
+"""Writers for formats whose own library is too large for the test environment, written from the specifications."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-#: What MosaicML's encodings make of a value, and its size where that is fixed.
+#: MosaicML's encodings of a value, and its size if that is fixed.
 MDS_ENCODINGS: dict[str, tuple[Any, int | None]] = {
     "int": (lambda v: struct.pack("<q", v), 8),
     "float64": (lambda v: struct.pack("<d", v), 8),

@@ -70,7 +70,7 @@ class Stream(theirs.IterableDataset):
 
 
 def same(a, b) -> None:
-    """Equal in type, shape, dtype and value, to the leaves."""
+    """Recursively equal in type, shape, dtype and value."""
     assert type(a) is type(b)
     if isinstance(a, torch.Tensor):
         assert a.dtype == b.dtype and a.shape == b.shape and a.stride() == b.stride()
@@ -90,7 +90,7 @@ def same(a, b) -> None:
 
 
 def both(dataset, epochs=1, seed=7, **options):
-    """What the two loaders give for the same arguments and the same global seed, as a pair of lists of epochs."""
+    """The epochs of both loaders for the same arguments and the same global seed, as a pair of lists."""
     out = []
     for cls, more in ((theirs.DataLoader, {}), (DataLoader, {"native": False})):
         torch.manual_seed(seed)
@@ -102,7 +102,7 @@ def both(dataset, epochs=1, seed=7, **options):
         }
         loader = cls(dataset, **made, **more)
         out.append([list(loader) for _ in range(epochs)])
-        # Both have drawn as many numbers from the global generator.
+        # Both have drawn the same number of values from the global generator.
         out[-1].append(torch.rand(1))
     return out
 
@@ -114,7 +114,7 @@ def agree(dataset, **options):
 
 
 def errors(dataset, **options) -> None:
-    """Both refuse the arguments with the same words."""
+    """Both refuse the arguments with the same message."""
     found = []
     for cls in (theirs.DataLoader, DataLoader):
         with pytest.raises((ValueError, TypeError)) as caught:

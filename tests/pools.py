@@ -36,7 +36,7 @@ def children() -> set[int]:
 
 
 def pss(pid: int | str = "self") -> int:
-    """Bytes of a process, shared ones divided by who shares them."""
+    """The proportional set size of a process: shared bytes are divided by the number of sharers."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) << 10

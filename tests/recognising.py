@@ -45,7 +45,7 @@ def taken(loader: Any) -> Takeover:
 
 
 def both(make: Any, seed: int = 7, epochs: int = 2, draws: bool = True) -> tuple[list[Any], list[Any]]:
-    """The batches of torch's DataLoader and of the takeover, after the same seed; both draw as much from it."""
+    """The batches of torch's DataLoader and of the takeover, after the same seed; both draw equally often from it."""
     out = []
     after = []
     for native in (False, True):
@@ -64,7 +64,7 @@ def both(make: Any, seed: int = 7, epochs: int = 2, draws: bool = True) -> tuple
 
 
 def same(torchs: Any, ours: Any, levels: float = 0.0, scale: float = 1.0) -> None:
-    """Structure, types, shapes; numbers within so many levels, whole numbers exactly."""
+    """Compares structure, types and shapes; floats within a number of levels, integers exactly."""
     assert type(torchs) is type(ours)
     if isinstance(torchs, dict):
         assert list(torchs) == list(ours)

@@ -1,4 +1,4 @@
-"""Pipelines whose states are kept as test data, so that later versions can be held to them.
+"""Pipelines whose states are kept as test data, so that later versions can be checked against them.
 
 ``python tests/saved_states.py NAME`` writes ``tests/states/NAME.json`` with the installed version.
 """

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md against the code: who imports whom, where `unsafe` lives, where the names of formats stand."""
+"""Checks ARCHITECTURE.md against the code: imports, `unsafe`, and where names of formats occur."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not CRATES.is_dir(), reason="needs the sources")
 
 
 def section(title: str) -> str:
-    """What stands under a heading."""
+    """The text under a heading."""
     found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
     assert found, f"ARCHITECTURE.md has no section {title!r}"
     return found.group(1)
@@ -106,7 +106,7 @@ def test_unsafe_code_lives_where_the_table_says() -> None:
 
 
 def test_names_of_formats_stand_in_the_table_alone() -> None:
-    """Outside of the folder of its entry and of tests nobody spells a format's name as a string."""
+    """The name of a format occurs as a string only in the folder of its entry and in tests."""
     names = [entry["name"] for entry in json.loads(_core.entries("formats"))]
     known = "|".join(names)
     entry = re.compile(rf'name: "({known})",\n\s*about')

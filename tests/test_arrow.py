@@ -1,4 +1,4 @@
-"""The Arrow door: batches that pyarrow, Polars and pandas take, without copying numbers."""
+"""The Arrow door: batches for pyarrow, Polars and pandas, without copying numbers."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_a_change_of_type_is_an_error(tmp_path):
 
 
 def test_texts_and_bytes_that_are_not_there(tmp_path):
-    """More than eight rows, so that the bits of nulls take several bytes; empty texts are no nulls."""
+    """More than eight rows, so that the validity bits take several bytes; empty text is not null."""
     rows = [
         {"t": None if i % 3 == 0 else "" if i % 5 == 0 else f"é{i}" * i, "j": None if i % 4 == 0 else {"n": [i, "ü"]}}
         for i in range(21)

@@ -1,4 +1,4 @@
-"""Bad input never panics, hangs or silently loses data: each case names its place or follows the policy."""
+"""Bad input never panics, hangs or silently loses data: each error names its location or follows the policy."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_corrupt_header_in_the_middle(tmp_path):
         infeed.open(path).rows()
     assert caught.value.offset == third
     lenient = infeed.tar(path, lenient=True, index="off").batch(10)
-    # The sample before the damage may have lost a member to it, so it is left out too, and all of that is said.
+    # The sample before the damage may lack a member, so it is left out too, and all of that is reported.
     (batch,) = lenient.to_numpy()
     assert {"k0", "k3", "k4"} <= set(batch["__key__"])
     assert "k1" not in batch["__key__"] and "k1" in lenient.explain()
@@ -201,7 +201,7 @@ def test_unreadable_file_as_user(tmp_path):
 
 
 def test_unreadable_file(tmp_path):
-    """A file that cannot be read, also for root: a folder where an image was."""
+    """A file that cannot be read, even by root: a folder where an image was."""
     for i in range(6):
         (tmp_path / f"{i}.jpg").write_bytes(jpeg(i))
     pipe = infeed.files([tmp_path / f"{i}.jpg" for i in range(6)]).decode(image="rgb").batch(2)

@@ -36,14 +36,14 @@ def made(case: Case, tmp_path: Path) -> Made:
 
 
 def plain(value: Any) -> Any:
-    """A value as Python has it: arrays as lists, bytes as lists of numbers."""
+    """A value as plain Python: arrays as lists, bytes as lists of numbers."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return list(value) if isinstance(value, bytes) else value
 
 
 def samples(batch: infeed.Batch, *, padding: bool = True) -> list[Row]:
-    """The samples of a batch; without those that only fill it up if so asked."""
+    """The samples of a batch, optionally without padding."""
     size = len(next(iter(batch.values())))
     keep = range(size) if padding else np.flatnonzero(~batch["__pad__"])
     return [{name: plain(column[i]) for name, column in batch.items()} for i in keep]
@@ -152,7 +152,7 @@ def epochs(loader: infeed.Loader) -> Iterator[infeed.Batch]:
 
 @each(CASES)
 def test_resume_in_another_world(case: Case, made: Made) -> None:
-    """Two ranks stop after two steps; one, three and four go on: what is left of the epoch comes once."""
+    """Two ranks stop after two steps; one, three and four resume: the rest of the epoch comes once."""
     pipeline = shuffled(made, case).batch(global_size=12)
 
     def world(size: int) -> list[infeed.Loader]:
@@ -218,14 +218,14 @@ def test_ledgers_prove_the_epoch(made: Made) -> None:
 
 @each(CASES)
 def test_recipes_are_whole(made: Made, tmp_path: Path) -> None:
-    """A pipeline is its recipe: written down and read again it gives the same rows."""
+    """A pipeline is its recipe: saved and loaded, it gives the same rows."""
     copied = infeed.Pipeline(json.loads(json.dumps(made.pipeline.recipe)))
     assert flat(copied.batch(7).to_numpy()) == expected(made)
     assert "batch" in made.pipeline.batch(7).explain()
 
 
 def test_unselected_columns_of_parquet_are_not_read(tmp_path: Path) -> None:
-    """The pages of one column are overwritten: only who asks for it notices."""
+    """The pages of one column are overwritten: only readers of that column are affected."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     paths = [tmp_path / f"part-{k}.parquet" for k in range(len(PARTS))]
     for path, rows in zip(paths, parts(records()), strict=True):

@@ -24,7 +24,7 @@ def recipe(title: str) -> str:
 
 
 def steps(text: str) -> Iterator[tuple[str, str | None, str]]:
-    """File, the line to put code behind (nothing for a new file), and the code."""
+    """The file, the line to insert code after (none for a new file), and the code."""
     pattern = r"(?:Make `([^`]+)`|[Aa]dd to `([^`]+)`, behind `([^`]+)`):\n\n```rust\n(.*?)```"
     for new, old, behind, code in re.findall(pattern, text, re.DOTALL):
         yield new or old, behind or None, code
@@ -37,7 +37,7 @@ def copy_of_workspace(copy: Path) -> None:
     for name in listed.stdout.splitlines():
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            # With its times: what was not changed is then not built again.
+            # With modification times, so that unchanged files are not built again.
             shutil.copy2(ROOT / name, copy / name)
 
 

@@ -1,4 +1,4 @@
-"""Comma-separated values as matrices: the same numbers as pyarrow reads, and bad cells that cost their row alone."""
+"""Comma-separated values as matrices: the same numbers as pyarrow, and bad cells that affect only their row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS = 40_000
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two files whose columns stand in another order; one has whole numbers where the other has not."""
+    """Two files with different column orders; one has integers where the other has floats."""
     folder = tmp_path_factory.mktemp("csv")
     rng = np.random.default_rng(5)
     x, y = rng.standard_normal(ROWS), rng.integers(0, 9, ROWS)

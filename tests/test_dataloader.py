@@ -184,7 +184,7 @@ def test_prefetch_factor(factor):
 
 
 class Counting(Numbers):
-    """Remembers what it did: only a worker that stays sees more than one epoch."""
+    """Counts its calls: only a persistent worker sees more than one epoch."""
 
     def __init__(self):
         super().__init__()

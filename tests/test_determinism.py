@@ -82,7 +82,7 @@ def test_a_view_keeps_its_memory(shards):
 
 
 def test_memory_is_used_again(shards):
-    """A consumer that lets go gets the same few blocks over and over."""
+    """A consumer that releases batches gets the same few blocks repeatedly."""
     loader = train(shards).to_numpy(threads=2, prefetch=2)
     addresses = set()
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""The way onto a device: order, slots and their reuse, resume, clean ends. A pretended device stands in for a real."""
+"""Delivery to a device: order, slots and their reuse, resume, clean ends. A simulated device replaces a real one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(120)
 
 
 class Lazy(lanes.Lane):
-    """A device as late as it may be: a copy is made when somebody waits for it, from what its memory holds *then*."""
+    """The slowest possible device: a copy is made when it is waited for, from what its source memory holds *then*."""
 
     def __init__(self, device):
         super().__init__(device)
@@ -137,7 +137,7 @@ def test_tuples_stay_tuples(lazy):
 
 
 def test_resume_counts_what_was_received(lazy):
-    """The state is behind the batches the consumer has, although more of them are on the device."""
+    """The state is after the batches the consumer has, although more of them are on the device."""
     loader = pipe().to_torch(device="cpu", ahead=4)
     running = iter(loader)
     seen = [plain(next(running)) for _ in range(5)]

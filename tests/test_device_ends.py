@@ -1,4 +1,4 @@
-"""Clean ends of the thread that delivers: slow sources, processes that end or fork, Ctrl-C."""
+"""Clean ends of the delivery thread: slow sources, processes that end or fork, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_ends_of_processes(how):
 
 
 def test_interrupt():
-    """Ctrl-C reaches somebody who waits for a batch."""
+    """Ctrl-C interrupts waiting for a batch."""
     code = """
     import os, signal, threading, numpy as np, infeed
     calls, seen, answers = 0, threading.Event(), []

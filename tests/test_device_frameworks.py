@@ -1,4 +1,4 @@
-"""Batches from the device door in what people train with."""
+"""Batches from the device door in training frameworks."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def torchrun(ranks: int, check: bool = True, **job) -> subprocess.CompletedProce
 
 
 def steps(out: Path, run: str, ranks: int) -> list[list[tuple[int, str]]]:
-    """The global batches: (row, pixels) of all ranks, in their order, without what fills up."""
+    """The global batches: (row, pixels) of all ranks, in order, without padding."""
     logs = [json.loads((out / f"log-{run}-{rank}.json").read_text()) for rank in range(ranks)]
     assert len({len(log["steps"]) for log in logs}) == 1, "every rank takes the same number of steps"
     joined = []
@@ -101,11 +101,11 @@ def test_any_number_of_ranks(uneven, straight, tmp_path, ranks):
 
 
 def test_a_killed_rank_and_another_world(uneven, straight, tmp_path):
-    """Four ranks, one is killed one step after a checkpoint; three ranks go on from it."""
+    """Four ranks, one is killed one step after a checkpoint; three ranks resume from it."""
     job = {"shards": uneven, "out": str(tmp_path), "last": "pad"}
     died = torchrun(4, check=False, **job, run="first", checkpoint=2, die=[2, 0, 2], epochs=2)
     assert died.returncode != 0 and "SIGKILL" in died.stderr, died.stderr[-2000:]
-    # Three steps were taken, and the checkpoint is after the second: the third was in vain and counts for nothing.
+    # Three steps were taken, and the checkpoint is after the second: the third is lost and does not count.
     torchrun(3, **job, run="second", resume=True, epochs=2)
     assert steps(tmp_path, "second", 3) == straight[2:]
     verdict = verify(uneven, tmp_path, "first", "second")

@@ -36,7 +36,7 @@ def test_resume(tmp_path):
 
 
 def test_llm_blend(tmp_path):
-    """Raw text to batches of tokens; the script itself holds the resumed batches against those of the first run."""
+    """Raw text to batches of tokens; the script itself compares the resumed batches with those of the first run."""
     script, folder = str(EXAMPLES / "llm_blend.py"), str(tmp_path / "run")
     out = run(script, folder, "--steps", "12", "--length", "32", "--batch", "8")
     assert "resumed at step 6: 6 batches, byte for byte the same" in out

@@ -155,7 +155,7 @@ def _sum_of_all(samples):
 
 
 def test_randomness_has_an_address():
-    """The same row gets the same random numbers, whoever runs the function, in whatever batch, and after a resume."""
+    """The same row gets the same random numbers in any runner, in any batch, and after a resume."""
     found = {}
     for kind in ("consumer", "processes"):
         for size in (3, 7):

@@ -1,4 +1,4 @@
-"""Long lives and odd births: many epochs, forks, spawned children, notebooks, loaders in threads, Python functions."""
+"""Lifetime of loaders: many epochs, forks, spawned children, notebooks, loaders in threads, Python functions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_200_epochs_are_flat(kind, shards):
 
 
 def test_a_hundred_loaders_one_after_the_other(shards):
-    """Nobody closes them: what a notebook does whose cell is run again and again."""
+    """Loaders that are never closed, as in a notebook whose cell is run repeatedly."""
     for _ in range(5):
         loader = images(shards).to_numpy(threads=2)
         next(iter(loader))
@@ -148,7 +148,7 @@ def test_exit_in_the_middle_is_silent(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["threads", "processes", "consumer"])
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_loader_in_a_child(kind, method, tmp_path):
-    """Used here first, then taken along into a child, by fork or pickled."""
+    """Used here first, then in a child, by fork or pickled."""
     body = f"""
     loader = pipe().to_numpy(workers={kind!r}, num_workers=2)
     here = count(loader)
@@ -167,7 +167,7 @@ def test_a_loader_in_a_child(kind, method, tmp_path):
 
 
 def test_fork_in_the_middle_with_functions(tmp_path):
-    """The child lets go of what is the parent's and makes its own."""
+    """The child releases the parent's workers and creates its own."""
     body = """
     for kind in ("threads", "processes"):
         loader = pipe().to_numpy(workers=kind, num_workers=2)

@@ -1,4 +1,4 @@
-"""Tokens hidden for a model to find: MaskTokens and CorruptSpans."""
+"""Masked tokens: MaskTokens and CorruptSpans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MixUp and CutMix inside the loader, held against torchvision's arithmetic on the same batch."""
+"""MixUp and CutMix inside the loader, compared with torchvision's arithmetic on the same batch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lambdas(labels, shares):
 
 
 class Fixed:
-    """Stands in for the distribution that torchvision draws from."""
+    """Replaces the distribution that torchvision draws from."""
 
     def __init__(self, value: float) -> None:
         self.value = value

@@ -90,7 +90,7 @@ def test_mixup_and_cutmix():
         cut, soft = on_device.CutMix(1.0, num_classes=5)(u8, labels, generator=generator)
         same = (cut == u8).all(1).float().mean((1, 2))
         assert torch.allclose(soft.sum(1), torch.ones(6))
-        # Where both images happen to have the same colour nobody can tell; with noise that is nowhere.
+        # Pixels of the same colour in both images cannot be told apart; with noise there are none.
         assert torch.allclose(same, soft[1, 1].expand(6), atol=1e-6)
         other = (cut == u8.roll(1, 0)).all(1) | (cut == u8).all(1)
         assert other.all()

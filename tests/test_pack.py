@@ -1,4 +1,4 @@
-"""Packing documents into sequences, held against packers written here."""
+"""Packing documents into sequences, compared with reference packers written here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The face: lazy, immutable, picklable, with errors that say what to do."""
+"""The pipeline interface: lazy, immutable, picklable, with errors that say what to do."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_train_transform_is_torchvision(tmp_path):
 
 
 def chosen_box(size, row):
-    """infeed's choice, worked out again from its documented address: (seed, epoch, row, stage) = (0, 0, row, 0)."""
+    """infeed's choice, recomputed from its documented address: (seed, epoch, row, stage) = (0, 0, row, 0)."""
     mask = (1 << 64) - 1
     step = 0x9E3779B97F4A7C15
 

@@ -1,4 +1,4 @@
-"""TFRecord, MDS and LMDB: against their own libraries where these can be had, and against bytes written by hand."""
+"""TFRecord, MDS and LMDB: against their own libraries if installed, and against bytes written by hand."""
 
 from __future__ import annotations
 
@@ -371,7 +371,7 @@ def test_lmdb(tmp_path, subdir):
 
 
 def test_lmdb_after_changes(tmp_path):
-    """Deleted and replaced entries leave pages behind that belong to nobody."""
+    """Deleted and replaced entries leave free pages behind."""
     path = write_lmdb(tmp_path / "d", {f"{i:04d}".encode(): bytes(3000) for i in range(200)})
     with lmdb.open(path, map_size=1 << 28) as env:
         for i in range(0, 200, 3):

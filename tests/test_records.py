@@ -32,7 +32,7 @@ PACK = {
 
 
 def rows_of(pipeline: infeed.Pipeline, batch: int = 7, **how) -> list[dict]:
-    """All rows, as dicts of Python's own things."""
+    """All rows, as dicts of plain Python values."""
     out = []
     for part in pipeline.batch(batch).to_numpy(**how):
         names = [name for name in part if not name.startswith("__")]

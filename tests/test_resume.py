@@ -1,4 +1,4 @@
-"""States: a few integers that mean exactly what was received, and go on anywhere."""
+"""States: a few integers that record exactly what was received, and can be resumed anywhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def samples(batches) -> list[tuple[int, bytes]]:
 
 
 def test_resume_is_continue_at_every_step(shards):
-    """Bit for bit, random augmentations included, also with other threads; ends of epochs come where they came."""
+    """Bit for bit, including random augmentations, even with other threads; epochs end at the same steps."""
     loader = train(shards).to_numpy(threads=2)
     events, states = [], [loader.state_dict()]
     for _ in range(2):
@@ -74,7 +74,7 @@ def test_prefetched_batches_do_not_count(shards):
 
 
 def test_other_splits_of_the_batch(shards):
-    """2 ranks of 16 go on as 4 ranks of 8, as 1 rank of 32, and as 3 ranks of 5."""
+    """2 ranks of 16 resume as 4 ranks of 8, as 1 rank of 32, and as 3 ranks of 5."""
 
     def world(size, each):
         return [train(shards, each).to_numpy(rank=r, world_size=size, threads=1) for r in range(size)]
@@ -213,7 +213,7 @@ def test_lightning(shards, tmp_path):
     def fit(steps, checkpoint=None):
         model, loader = Model(), train(shards).to_torch(threads=1, rank=0, world_size=1)
         quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
-        # It has opinions about loaders, workers and clusters.
+        # It warns about loaders, workers and clusters.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trainer = lightning.Trainer(max_steps=steps, enable_checkpointing=False, max_epochs=-1, **quiet)
@@ -263,7 +263,7 @@ def second_name(sample):
 
 
 def test_a_renamed_function_is_no_other_order():
-    """The name of a function is no part of the order of a stream: ``strict=False`` goes on with another one."""
+    """The name of a function is not part of the order of a stream: ``strict=False`` resumes with another one."""
     rows = [{"n": n} for n in range(12)]
     state = infeed.stream(rows).map(first_name).batch(2).to_numpy().state_dict()
     renamed = infeed.stream(rows).map(second_name).batch(2)

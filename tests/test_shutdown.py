@@ -143,7 +143,7 @@ def test_interpreter_exit_in_the_middle(shards):
 
 
 def test_ctrl_c(shards):
-    """A loop that would go on for ever is interrupted, and the process ends as it would without a loader."""
+    """An endless loop is interrupted, and the process ends as it would without a loader."""
     body = """
     import itertools
     print("ready", flush=True)
@@ -186,7 +186,7 @@ def test_fork_while_running(shards):
 
 
 def test_fork_between_epochs(shards):
-    """Threads that wait for the next epoch stay behind; the child gets its own."""
+    """Threads that wait for the next epoch stay in the parent; the child gets its own."""
     body = """
     import warnings
     warnings.simplefilter("ignore")

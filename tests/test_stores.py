@@ -1,6 +1,6 @@
 """Every format over every store: from memory as from files, and under injected faults.
 
-What comes out after a fault is right, and what does not come out is named.
+Rows that are delivered after a fault are correct, and rows that are not delivered are reported.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_faults_never_mix_rows(case: Case, made: Made, kind: str, tmp_path: Path
                     size = len(batch["__row__"])
                     rows += [{n: plain(batch[n][i]) for n in names} for i in range(size)]
             except (infeed.FormatError, infeed.SampleError, OSError) as error:
-                # A stream cannot go on behind a place that cannot be read; it says where that is.
+                # A stream cannot continue after an unreadable position; the error says where that is.
                 assert case.stream, error
                 files = [path.name for path in (tmp_path / "data").rglob("*") if path.is_file()]
                 assert any(name in str(error) for name in files), error

@@ -1,4 +1,4 @@
-"""Text to tokens, held against the tokenizers package."""
+"""Text to tokens, compared with the tokenizers package."""
 
 from __future__ import annotations
 

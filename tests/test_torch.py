@@ -40,7 +40,7 @@ def test_every_dtype(shards, dtype):
 
 
 def test_no_copy(shards):
-    """The tensor and a NumPy view of the same core array have one address, and writing is allowed."""
+    """The tensor and a NumPy view of the same core array have the same address, and are writable."""
     loader = pipe(shards).to_torch()
     batch = next(iter(loader))
     core = batch._core.column("jpg")

@@ -1,4 +1,4 @@
-"""What editors, type checkers and `help` are told is what the package does."""
+"""Signatures and types for editors, type checkers and `help` match what the package does."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_transforms_show_their_parameters():
 
 @pytest.mark.parametrize("name", [n for n in T.__all__ if n not in ("Transform", "BatchTransform")])
 def test_every_transform_has_a_signature(name):
-    """It binds what the constructor takes, and its defaults are what the constructor means by leaving them out."""
+    """The signature binds what the constructor takes, and its defaults are those of the constructor."""
     made = getattr(T, name)
     shown = inspect.signature(made)
     assert [p["name"] for p in made._params] == list(shown.parameters)
@@ -168,7 +168,7 @@ def test_lengths(rows):
     ],
 )
 def test_public_modules(module, names, needs):
-    """What users import keeps its name, wherever the code lies."""
+    """Public names stay importable, wherever the code is."""
     pytest.importorskip(needs)
     found = importlib.import_module(f"infeed.{module}")
     assert all(hasattr(found, name) for name in names)

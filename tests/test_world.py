@@ -33,7 +33,7 @@ LAUNCHERS = (
 
 
 def bare(**more: str) -> dict[str, str]:
-    """This environment without what launchers put there."""
+    """This environment without the variables of launchers."""
     return {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHERS)} | more
 
 
@@ -81,7 +81,7 @@ def test_by_hand(monkeypatch):
     assert (world.local_rank, world.local_size) == (0, 1)
     assert "torchrun: RANK=1 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2: passed over" in str(world)
     assert "here it would be rank 1 of 4" in str(world)
-    # What is wrong with the environment matters only to those who rely on it.
+    # Errors in the environment matter only if it is used.
     monkeypatch.setenv("RANK", "x")
     assert "RANK=x is not a whole number" in str(infeed.world(0, 1))
     with pytest.raises(ValueError, match="RANK=x is not a whole number"):

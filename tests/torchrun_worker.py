@@ -38,7 +38,7 @@ def main() -> None:
     log = []
     for epoch in range(job["epochs"]):
         for step, batch in enumerate(loader):
-            # What a real step does: everybody meets. A rank with one step less would leave the others waiting here.
+            # Like a real step, all ranks synchronise. If a rank had one step less, the others would hang here.
             count = torch.tensor([len(batch["cls"])])
             dist.all_reduce(count)
             pixels = [hashlib.sha256(x.numpy().tobytes()).hexdigest()[:12] for x in batch["jpg"]]
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def save(loader, out: Path, run: str, rank: int) -> None:
-    """The checkpoint is one moment for all ranks: nobody goes on before everybody has saved."""
+    """The checkpoint is at the same step on all ranks: none continues before all have saved."""
     part = out / f"ledger-{run}-{rank}.part"
     loader.ledger().save(part)
     os.replace(part, out / f"ledger-{run}-{rank}.json")

@@ -43,7 +43,7 @@ def timed(once: Pass, seconds: float) -> dict[str, float]:
 
 
 def prepare(way: Way, threads: int) -> None:
-    """Thread pools are sized when libraries are imported: say how many before."""
+    """Set the number of threads before imports, because libraries size their thread pools then."""
     os.sched_setaffinity(0, measure.pick_cpus(threads))
     for name in ("OMP_NUM_THREADS", "POLARS_MAX_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(threads)

@@ -1,4 +1,4 @@
-"""Natural text without a network: documentation, licences and sources that lie on any machine with Python on it.
+"""Natural text without a network: documentation, licences and sources from any machine with Python.
 
 Files are cut into paragraphs, paragraphs that came before are left out (licences would be most of it otherwise), the
 rest is shuffled and put together to documents of 0.5 to 8 KB, as in corpora of web text.
@@ -58,7 +58,7 @@ def listed(folders: list[Path]) -> tuple[list[str], list[str]]:
 
 
 def content(path: str) -> str:
-    """The text of a file; nothing where it is no text."""
+    """The text of a file; empty if it is not text."""
     try:
         if path.endswith(".gz"):
             with gzip.open(path) as file:
@@ -105,7 +105,7 @@ def paragraphs(files: list[str], seen: set[bytes]) -> Iterator[str]:
 
 
 def documents(size: int, more: list[Path]) -> list[str]:
-    """Documents of about `size` bytes in all, fewer where the machine has no more."""
+    """Documents of about `size` bytes in total, fewer if the machine has no more."""
     seen: set[bytes] = set()
     found: list[str] = []
     total = 0

@@ -1,4 +1,4 @@
-"""infeed's side of every work: all that has to change here when its face changes."""
+"""infeed's side of every work: the only module that depends on its interface."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(task: Task, memory: str | None = None) -> Pass:
     data = data.shuffle(seed=1, window=works.BUFFERED_GROUPS)
     loader = data.batch(works.TABLE_BATCH).to_numpy(threads=task.threads, memory=memory)
     if memory is None:
-        # Blocks are kept when they come back: the first epoch and the second, which warms up, decode all of them.
+        # Blocks are cached on their second use: the first epoch and the second, which warms up, decode all of them.
         sum(len(batch["label"]) for batch in loader)
     return lambda: sum(len(batch["label"]) for batch in loader)
 
@@ -79,7 +79,7 @@ def _jsonl(task: Task) -> infeed.Pipeline:
 
 
 def jsonl(task: Task) -> Pass:
-    """Texts as Python has them, numbers as arrays."""
+    """Text as Python strings, numbers as arrays."""
     loader = _jsonl(task).to_numpy(threads=task.threads)
     return lambda: size(task) if sum(len(batch["text"]) for batch in loader) else 0
 
@@ -99,7 +99,7 @@ def tfrecord(task: Task) -> Pass:
 
 
 def records(task: Task) -> Pass:
-    """Serialised examples as they lie in the file, checksums checked."""
+    """Serialised examples as in the file, checksums checked."""
     data = infeed.tfrecord(task.files("tfrecord/*.tfrecord"), check=True)
     loader = data.batch(works.RECORD_BATCH).to_numpy(threads=task.threads)
     return lambda: sum(len(batch["record"]) for batch in loader)

@@ -30,7 +30,7 @@ def texts(task: Task, rows: int) -> Iterator[list[str]]:
 
 
 def pyarrow_tokenizers(task: Task) -> Pass:
-    """What one writes by hand: read, encode on all cores, append to a buffer, cut off whole batches."""
+    """A handwritten pipeline: read, encode on all cores, append to a buffer, take whole batches."""
     model, end = tokenizer(task)
     whole = PACKED * PACKED_BATCH
 
@@ -77,7 +77,7 @@ def hf_streaming(task: Task, *, workers: int) -> Pass:
 
 
 def encode_batch(task: Task, *, fast: int = 0) -> Pass:
-    """The library's own speed: all texts in memory, one call; ids are not even taken out."""
+    """The library alone: all texts in memory, one call; ids are not extracted."""
     model, _ = tokenizer(task)
     everything = [text for some in texts(task, 4096) for text in some]
     encode = model.encode_batch_fast if fast else model.encode_batch

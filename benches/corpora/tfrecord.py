@@ -43,7 +43,7 @@ def as_numpy(task: Task) -> Pass:
 
 
 def records(task: Task) -> Pass:
-    """Serialised examples as they lie in the file."""
+    """Serialised examples as in the file."""
     tf, batches = dataset(task)
     ahead = batches.prefetch(tf.data.AUTOTUNE)
     return lambda: sum(int(batch.shape[0]) for batch in ahead)

@@ -61,7 +61,7 @@ def fancy_index(task: Task) -> Pass:
 def memcpy(task: Task, *, kind: str, threads: int) -> Pass:
     """Plain copies of int64, counted as tokens of eight bytes.
 
-    `large`: 256 MiB from one place to another, again and again, as floors are usually stated. `batch`: whole batches out
+    `large`: 256 MiB from one buffer to another, repeatedly, as floors are usually stated. `batch`: whole batches out
     of an array as large as all tokens are when widened, in shuffled order, into a ring of 16 batches for each thread.
     """
     whole = len(np.memmap(task.files("tokens.bin")[0], np.uint16, "r"))

@@ -1,4 +1,4 @@
-"""The works: what is measured, who does it, and the ratios that infeed has to reach.
+"""The works: what is measured, in which ways, and the ratios that infeed has to reach.
 
 Standard library only: this module is imported in every environment, beside very different packages.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: One pass over the data of a work; gives how many units were delivered.
+#: One pass over the data of a work; returns how many units were delivered.
 Pass = Callable[[], int]
 
 

@@ -1,4 +1,4 @@
-"""The peers: which there are, where they live, what they can do, and how their work differs from ours.
+"""The peers: their environments, what they can do, and how their work differs from ours.
 
 A peer is a module of this package with two functions, both given a `works.Task`:
 

@@ -39,7 +39,7 @@ class Dataset(streaming.StreamingDataset):
 
 def epochs(task: Task) -> Epochs:
     """One data set for all epochs: it keeps its place in shared memory."""
-    # A run that was broken off leaves shared memory behind that makes the next one fail.
+    # An interrupted run leaves shared memory behind that makes the next one fail.
     streaming.base.util.clean_stale_shared_memory()
     rows = Dataset(task)
     return lambda: torch.utils.data.DataLoader(

@@ -1,4 +1,4 @@
-"""What the loaders without transforms of their own share: torchvision's, from encoded bytes to tensor."""
+"""Shared by the loaders without their own transforms: torchvision's, from encoded bytes to tensor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def transform(task: Task) -> v2.Transform:
 
 
 class Loader:
-    """Encoded bytes to what the work wants. A class, so that worker processes can be handed one."""
+    """Encoded bytes to the output of the work. A class, so that it can be pickled for worker processes."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -1,4 +1,4 @@
-//! Floors: what this machine does without any loader around it.
+//! Floors: what this machine does without a loader.
 //!
 //!     floor jpeg DIR THREADS     libjpeg-turbo, full decode to RGB of every JPEG in DIR: images/s
 //!     floor memcpy THREADS       copying 64 MiB buffers: GB/s, counted once (not read plus write)
@@ -121,7 +121,7 @@ fn read_all(dir: &Path) -> io::Result<Vec<Vec<u8>>> {
     paths.iter().map(fs::read).collect()
 }
 
-/// One libjpeg-turbo decompressor and the pixels it writes, both used again for every file.
+/// One libjpeg-turbo decompressor and the pixels it writes, both reused for every file.
 struct Decoder {
     handle: tj::tjhandle,
     pixels: Vec<u8>,

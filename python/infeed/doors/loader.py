@@ -129,7 +129,7 @@ class Loader(Face):
         steps = self._core.steps
         if steps is None:
             raise TypeError(
-                "this loader has no length: it is endless, or a stream of unknown length"
+                "this loader has no length: it is endless, or a stream whose length is not known before it ends"
             )
         return steps
 

@@ -62,7 +62,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         lost = ON_DEVICE & options.keys()
         if lost:
             raise TypeError(
-                f'{min(lost)}= needs a device: give device="cuda" (or "cpu") with it'
+                f'{min(lost)}= needs a device that batches are delivered to: give device="cuda" (or "cpu") with it'
             )
         return TorchLoader(self, **options)
 
@@ -133,7 +133,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recipe to a file that ``infeed bench`` and ``infeed verify-epoch`` read."""
         if self._given or self._runs_python:
-            raise ValueError("a pipeline with Python objects (iterators, arrays, functions) cannot be saved as a recipe")
+            raise ValueError("a pipeline with Python objects (iterators, arrays, functions) cannot be saved")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.recipe, file, indent=1)
 
