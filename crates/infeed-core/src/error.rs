@@ -64,9 +64,7 @@ pub enum Error {
         source: Arc<std::io::Error>,
     },
     /// An object that is no longer what it was when it was listed.
-    #[error(
-        "`{path}` changed while it was in use: {what}; data must not change while it is read. Start again with the new data"
-    )]
+    #[error("`{path}` changed while it was being read: {what}; start again with data that stays as it is")]
     Changed {
         /// The object.
         path: String,
@@ -173,6 +171,17 @@ impl Error {
             Error::Sample { .. } | Error::Unreadable { .. } | Error::TooManyBad { .. } => self,
             other if other.is_storage() => Error::Unreadable { at: Box::new(at), what: other.to_string() },
             other => Error::Sample { at: Box::new(at), what: other.to_string() },
+        }
+    }
+
+    /// Names the object of an error that does not know it.
+    #[must_use]
+    pub fn of_object(self, name: &str) -> Error {
+        match self {
+            Error::Changed { path, what } if path.is_empty() => {
+                Error::Changed { path: name.to_owned(), what }
+            }
+            other => other,
         }
     }
 

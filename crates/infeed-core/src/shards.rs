@@ -75,8 +75,12 @@ impl Shards {
     /// Returns a shard by its index.
     pub fn get(&self, place: usize) -> Option<Shard> {
         let name = self.name(place)?.into();
-        let version = self.versions.get(place).copied().filter(|version| *version != UNKNOWN);
-        Some(Shard { name, size: self.sizes[place], modified: self.modified(place), version })
+        Some(Shard {
+            name,
+            size: self.sizes[place],
+            modified: self.modified(place),
+            version: self.version(place),
+        })
     }
 
     /// Returns the name of a shard.
@@ -100,6 +104,11 @@ impl Shards {
     /// Returns the modification time of a shard, if known.
     pub fn modified(&self, place: usize) -> Option<u64> {
         self.ages.get(place).copied().filter(|age| *age != UNKNOWN)
+    }
+
+    /// The version of a shard, where the store has one.
+    pub fn version(&self, place: usize) -> Option<u64> {
+        self.versions.get(place).copied().filter(|version| *version != UNKNOWN)
     }
 
     fn middle(&self, place: usize) -> Option<&str> {

@@ -20,6 +20,7 @@ mod lmdb;
 mod mds;
 mod paths;
 pub(crate) mod rows;
+mod saved;
 mod shared;
 mod source;
 mod strangers;
@@ -31,8 +32,9 @@ pub use detect::{Detected, detect};
 pub use folder::{EXTENSIONS, FolderSource, is_image};
 pub use lmdb::LmdbIndex;
 pub(crate) use paths::not_streamed;
+pub use saved::IndexCache;
 pub use source::index_all;
-pub use tar::{IndexCache, TarFormat, TarIndex, TarSet};
+pub use tar::{TarFormat, TarIndex, TarSet};
 
 use crate::families;
 use infeed_core::{Error, FormatEntry, Result, registry};

@@ -1,6 +1,6 @@
 //! Arguments that formats share.
 
-use super::tar::IndexCache;
+use super::saved::IndexCache;
 use crate::layout::rows::LARGEST;
 use infeed_core::{Args, Error, Param, Result};
 

@@ -107,7 +107,7 @@ fn strangers_are_called_by_their_name() {
 fn what_is_not_known_is_described() {
     let other = refused(Some("d"), &[("d/a.xyz", b""), ("d/b.xyz", b""), ("d/c.md", b"")]);
     assert!(other.contains("in the folder `d` (2 .xyz, 1 .md; the first is `d/a.xyz`)"), "{other}");
-    assert!(other.contains("Known are: tar (.tar") && other.contains("infeed.wrap"), "{other}");
+    assert!(other.contains("Known: tar (.tar") && other.contains("infeed.wrap"), "{other}");
     assert!(refused(None, &[("a.xyz", b"")]).contains("1 .xyz"));
     let mixed = refused(None, &[("a.tar", b""), ("b.jsonl", b"")]);
     assert!(mixed.contains("`a.tar` is tar, `b.jsonl` is jsonl"), "{mixed}");

@@ -1,7 +1,7 @@
 //! Finds the rows of many files and settles their fields.
 
 use super::{RowSet, saved, scan};
-use crate::format::tar::IndexCache;
+use crate::format::saved::IndexCache;
 use crate::layout::rows::{RowLayout, RowPlaces, START, Sketch};
 use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt, parallel};
 use infeed_records::Guess;

@@ -2,7 +2,7 @@
 
 use super::make::RowFormat;
 use crate::{
-    format::{paths::Inputs, source::open_shards, tar::IndexCache},
+    format::{paths::Inputs, saved::IndexCache, source::open_shards},
     layout::rows::RowLayout,
     stream::RowStream,
 };

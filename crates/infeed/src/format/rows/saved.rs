@@ -4,7 +4,7 @@
 //! magic | size and age of the file | hash of the layout's tag | start | counted | jumps | rows | lengths | checksum
 //! ```
 
-use crate::format::tar::{IndexCache, hash};
+use crate::format::saved::{IndexCache, file::hash};
 use crate::layout::rows::RowPlaces;
 use infeed_core::{Shard, Store};
 
@@ -14,13 +14,14 @@ const SUFFIX: &str = "infeed-rows";
 
 /// Loads saved rows that match the file.
 pub(super) fn load(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str) -> Option<RowPlaces> {
-    cache.load_file(store, shard, SUFFIX, |bytes| decode(bytes, shard, tag))
+    // Rows are quickly found again, and nothing in the file could tell that their places still fit.
+    cache.load(store, shard, SUFFIX, |file| if file.older { None } else { decode(&file.bytes, shard, tag) })
 }
 
 /// Saves rows for the next run, if wanted and possible.
 pub(super) fn save(cache: &IndexCache, store: &dyn Store, shard: &Shard, tag: &str, found: &RowPlaces) {
     if let Some(bytes) = encode(found, shard, tag) {
-        cache.save_file(store, shard, SUFFIX, &bytes);
+        cache.save(store, shard, SUFFIX, &bytes);
     }
 }
 

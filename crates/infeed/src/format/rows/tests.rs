@@ -1,6 +1,6 @@
 use super::{make::RowFormat, *};
 use crate::{
-    format::{layout_of, tar::IndexCache},
+    format::{layout_of, saved::IndexCache},
     layout::rows::RowLayout,
     store::{LocalStore, MemoryStore},
 };

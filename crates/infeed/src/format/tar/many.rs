@@ -49,7 +49,11 @@ impl TarFormat {
     /// then need not start again, and many quick ones leave one file, not thousands.
     fn one_of(&self, store: &dyn Store, shards: &Shards, tar: usize, many: bool) -> Result<TarIndex> {
         let shard = shards.get(tar).ok_or_else(lost)?;
-        if many { self.find_rows(store, &shard, super::saved::SLOW) } else { self.read_index(store, &shard) }
+        if many {
+            self.find_rows(store, &shard, crate::format::saved::SLOW)
+        } else {
+            self.read_index(store, &shard)
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 //! or, with [`TarFormat::lenient`], an entry in [`TarIndex::damage`].
 
 mod build;
+mod check;
 mod index;
 mod many;
 mod saved;
@@ -25,11 +26,9 @@ mod view;
 mod window;
 
 pub use index::TarIndex;
-pub use saved::IndexCache;
-pub(in crate::format) use saved::file::hash;
 pub use set::TarSet;
 
-use super::{folder::is_image, paths::Inputs, shared, source::open_shards};
+use super::{folder::is_image, paths::Inputs, saved::IndexCache, shared, source::open_shards};
 use crate::stream::TarStream;
 use infeed_core::{
     Can, Error, Format, FormatEntry, Guess, Index, Indices, Magic, OpenRequest, Opened, Packing, Param,
@@ -57,13 +56,13 @@ impl TarFormat {
 
     /// Returns the index of a shard; one that took at least `patience` to make is saved.
     fn find_rows(&self, store: &dyn Store, shard: &Shard, patience: Duration) -> Result<TarIndex> {
-        if let Some(index) = self.cache.load(store, shard) {
+        if let Some(index) = saved::load(&self.cache, store, shard) {
             return Ok(index);
         }
         let start = Instant::now();
         let index = scan::scan(store, shard, self.lenient)?;
         if start.elapsed() >= patience {
-            self.cache.save(store, shard, &index);
+            saved::save(&self.cache, store, shard, &index);
         }
         Ok(index)
     }

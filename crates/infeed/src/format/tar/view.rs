@@ -1,6 +1,7 @@
 //! Lookups in the rows of one tar, whether its arrays are in a [`TarIndex`](super::TarIndex) of its own or part of a
 //! [`TarSet`](super::TarSet).
 
+use super::check::header_fits;
 use crate::layout::tar::header::BLOCK;
 use infeed_core::{Bytes, Error, FieldSpec, Index, Record, Result, Value};
 use std::{ops::Range, sync::Arc};
@@ -44,13 +45,18 @@ impl View<'_> {
             && self.key_ends.last().map_or(0, |n| *n as usize) == self.keys.len()
             && self.ids.iter().all(|id| usize::from(*id) < self.names.len())
             && self.huge.is_sorted()
-            && (0..members).all(|m| self.range_of(m).end <= size)
+            && (0..members).all(|m| self.range_of(m).start >= BLOCK && self.range_of(m).end <= size)
     }
 
     /// Returns the byte range of a member.
     pub(super) fn range_of(&self, member: usize) -> Range<u64> {
         let start = u64::from(self.blocks[member]) * BLOCK;
         start..start.saturating_add(self.len_of(member))
+    }
+
+    /// How many members there are.
+    pub(super) fn members(&self) -> usize {
+        self.ids.len()
     }
 
     fn len_of(&self, member: usize) -> u64 {
@@ -76,16 +82,24 @@ impl View<'_> {
         fields.iter().map(|f| self.names.iter().position(|n| n == f).map(|place| place as u16)).collect()
     }
 
-    /// Calls `each` with the member of each field of each row, in the requested order.
-    fn visit(&self, rows: &[u64], fields: &[Arc<str>], mut each: impl FnMut(Option<usize>)) -> Result<()> {
+    /// Calls `each` with the member of each field of each row, in the requested order, and whether it is the first of its row.
+    fn visit(
+        &self,
+        rows: &[u64],
+        fields: &[Arc<str>],
+        mut each: impl FnMut(Option<usize>, bool),
+    ) -> Result<()> {
         let numbers = self.numbers(fields);
         for row in rows {
             let members = Self::part(self.ends, *row).ok_or_else(|| Error::Internal {
                 what: format!("row {row} was asked of a shard that has {} rows", self.rows()),
             })?;
+            let mut first = true;
             for number in &numbers {
                 let find = |number: &u16| members.clone().find(|m| self.ids[*m] == *number);
-                each(number.as_ref().and_then(find));
+                let member = number.as_ref().and_then(find);
+                each(member, first && member.is_some());
+                first &= member.is_none();
             }
         }
         Ok(())
@@ -113,24 +127,39 @@ impl Index for View<'_> {
     fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
         let mut sum = 0;
         // A row that does not exist counts zero bytes; fetching it fails.
-        let _ = self.visit(&[row], fields, |member| sum += member.map_or(0, |m| self.len_of(m)));
+        let _ = self.visit(&[row], fields, |member, _| sum += member.map_or(0, |m| self.len_of(m)));
         sum
     }
 
+    /// The first member of each row is read with the header in front of it, which [`Index::cut`] compares: bytes of another
+    /// file, or found with the index of another file, would be taken for the row otherwise.
     fn ranges(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Range<u64>>> {
         let mut ranges = Vec::with_capacity(rows.len() * fields.len());
-        self.visit(rows, fields, |member| ranges.extend(member.map(|m| self.range_of(m))))?;
+        self.visit(rows, fields, |member, first| {
+            ranges.extend(member.map(|m| {
+                let range = self.range_of(m);
+                range.start - if first { BLOCK } else { 0 }..range.end
+            }));
+        })?;
         Ok(ranges)
     }
 
     fn cut(&self, rows: &[u64], fields: &[Arc<str>], bytes: Vec<Bytes>) -> Result<Vec<Record>> {
         let mut values = Vec::with_capacity(rows.len() * fields.len());
-        let (mut bytes, mut short) = (bytes.into_iter(), false);
-        self.visit(rows, fields, |member| {
-            values.push(match member.map(|_| bytes.next()) {
+        let (mut bytes, mut short, mut wrong) = (bytes.into_iter(), false, None);
+        self.visit(rows, fields, |member, first| {
+            values.push(match member.map(|m| (m, bytes.next())) {
                 None => Value::Missing,
-                Some(Some(piece)) => Value::Bytes(piece),
-                Some(None) => {
+                Some((m, Some(mut piece))) => {
+                    if first {
+                        let header = piece.split_to(piece.len().min(BLOCK as usize));
+                        if !header_fits(&header, self.len_of(m)) {
+                            wrong.get_or_insert(m);
+                        }
+                    }
+                    Value::Bytes(piece)
+                }
+                Some((_, None)) => {
                     short = true;
                     Value::Missing
                 }
@@ -140,6 +169,15 @@ impl Index for View<'_> {
             return Err(Error::Internal {
                 what: format!("the pieces for {} rows do not match the shard's ranges", rows.len()),
             });
+        }
+        if let Some(member) = wrong {
+            let what = format!(
+                "at byte {} there is no tar header of a member of {} bytes; the tar is not the one that was indexed. \
+                 If it has a saved index (`.infeed-index`, `.infeed-set`), delete that",
+                self.range_of(member).start.saturating_sub(BLOCK),
+                self.len_of(member)
+            );
+            return Err(Error::Changed { path: String::new(), what });
         }
         let mut values = values.into_iter();
         Ok(rows.iter().map(|_| Record { fields: values.by_ref().take(fields.len()).collect() }).collect())

@@ -2,7 +2,7 @@
 
 mod find;
 
-use super::{rows, shared, tar::IndexCache};
+use super::{rows, saved::IndexCache, shared};
 use crate::layout::rows::{FirstRows, Row, RowCodec, RowLayout, RowPlaces, RowSchema, Sketch};
 use infeed_core::{
     Args, Can, Error, FieldSpec, FileLook, FormatEntry, Param, Record, Result, Shard, Store, Sure, Value,

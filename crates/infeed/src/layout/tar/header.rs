@@ -85,6 +85,11 @@ pub(crate) fn checksum_holds(block: &[u8]) -> bool {
 }
 
 /// Returns the bytes up to the first zero.
+/// The size that a header gives its member; `None` for a block that is no header.
+pub(crate) fn member_size(block: &[u8]) -> Option<u64> {
+    if block.len() < BLOCK as usize || !checksum_holds(block) { None } else { number(&block[124..136]) }
+}
+
 fn text(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }

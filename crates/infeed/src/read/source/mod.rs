@@ -141,7 +141,9 @@ impl Source for StoreSource {
             let shard = self.shard(number)?;
             let plan = coalesce(&self.ask(number, |index| index.ranges(rows, fields))?, self.limits);
             let read = plan.cut(&self.store.read(&shard, &plan.reads)?)?;
-            let records = self.ask(number, |index| index.cut(rows, fields, read))?;
+            let records = self
+                .ask(number, |index| index.cut(rows, fields, read))
+                .map_err(|e| e.of_object(&shard.name))?;
             if records.len() != places.len() {
                 return Err(Error::Internal {
                     what: format!("{} rows of `{}` gave {} records", places.len(), shard.name, records.len()),

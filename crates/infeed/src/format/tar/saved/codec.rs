@@ -1,6 +1,7 @@
 //! The file of a saved index: a header, the arrays of [`TarIndex`] in little-endian, a checksum.
 
-use super::{super::TarIndex, file::hash};
+use super::super::TarIndex;
+use crate::format::saved::file::hash;
 use infeed_core::Shard;
 
 /// Changes whenever the layout or the rules by which rows are found change.

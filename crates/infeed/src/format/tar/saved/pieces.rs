@@ -3,7 +3,7 @@
 //! The checksum at the end covers the checksums of the pieces. Sections are ordered by the width of their numbers,
 //! widest first, so no number crosses a piece boundary.
 
-use super::file::{hash, mix};
+use crate::format::saved::file::{hash, mix};
 use std::{
     fs::File,
     io::{self, Read, Write},

@@ -44,6 +44,13 @@ impl Saved {
         self.set.get((*self.places.get(tar)?)? as usize)
     }
 
+    /// Forgets tars that turned out to have changed.
+    pub(super) fn forget(&mut self, tars: impl IntoIterator<Item = usize>) {
+        for tar in tars {
+            self.places[tar] = None;
+        }
+    }
+
     /// Whether the set is exactly what was requested.
     pub(in super::super) fn is_whole(&self, shards: &Shards) -> bool {
         let in_order = |(tar, place): (usize, &Option<u32>)| *place == Some(tar as u32);

@@ -5,13 +5,15 @@
 //! same first part still has most of them.
 
 use super::{
-    super::{set::Collector, set::TarSet},
-    IndexCache,
-    file::{self, hash, mix},
-    on_disk,
+    super::{check, set::Collector, set::TarSet},
     set::{self, Saved},
 };
-use infeed_core::{Shard, Shards, Store};
+use crate::format::saved::{
+    IndexCache,
+    file::{self, hash, mix},
+    is_older, on_disk,
+};
+use infeed_core::{Shard, Shards, Store, parallel};
 use std::{
     fs::File,
     path::{Path, PathBuf},
@@ -23,6 +25,9 @@ const ENDING: &str = ".infeed-set";
 
 /// Files with the same first part that are kept: a growing data set would leave one behind each time.
 const KEPT: usize = 8;
+
+/// Tars that are looked at together.
+const LOOKS: usize = 8;
 
 /// A folder that may hold the file of some tars, and the two parts of the file's name.
 struct Place {
@@ -39,8 +44,15 @@ impl IndexCache {
         }
         let places: Vec<Place> =
             [beside(shards), self.folder().and_then(|f| inside(f, shards))].into_iter().flatten().collect();
-        let load =
-            |path: &Path| set::read(File::open(path).ok()?, shards).filter(|saved| !saved.is_useless());
+        let load = |path: &Path| {
+            let file = File::open(path).ok()?;
+            let older = |tar: usize| is_older(&file, shards.version(tar));
+            let suspects: Vec<usize> = (0..shards.len()).filter(|tar| older(*tar)).collect();
+            let mut saved = set::read(file, shards)?;
+            let changed = changed(store, shards, &saved, &suspects);
+            saved.forget(changed);
+            (!saved.is_useless()).then_some(saved)
+        };
         let own = places.iter().find_map(|place| load(&place.folder.join(&place.name)));
         own.map(Saved::own).or_else(|| {
             // The newest file of each folder probably has the most of them.
@@ -120,6 +132,17 @@ fn inside(folder: PathBuf, shards: &Shards) -> Option<Place> {
 fn all_on_disk(store: &dyn Store, shards: &Shards) -> bool {
     (0..shards.len()).all(|tar| shards.modified(tar).is_some())
         && shards.get(0).is_some_and(|first| on_disk(store, &first))
+}
+
+/// Compares the saved indices of tars that were changed after the file with the tars. Returns those that differ.
+fn changed(store: &dyn Store, shards: &Shards, saved: &Saved, suspects: &[usize]) -> Vec<usize> {
+    let compare = |at: usize| {
+        let (view, shard) = (saved.get(suspects[at]), shards.get(suspects[at]));
+        Ok(view.zip(shard).is_some_and(|(view, shard)| check::fits(store, &shard, &view)))
+    };
+    let fits = parallel::map(suspects.len(), LOOKS, compare).unwrap_or_default();
+    let fits = |at: usize| fits.get(at).copied().unwrap_or(false);
+    suspects.iter().enumerate().filter(|(at, _)| !fits(*at)).map(|(_, tar)| *tar).collect()
 }
 
 /// Returns the tars without damage.

@@ -109,12 +109,12 @@ fn absurd_sizes_are_refused() {
         }
     }
     for size in [b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"12x45678901\0"] {
-        assert!(fault(&header(b"a.x", b'0', size)).1.contains("no number"));
+        assert!(fault(&header(b"a.x", b'0', size)).1.contains("not a number"));
     }
     let pax = Maker::default().pax(b'x', &[("size", "18446744073709551615")]).file("a.x", b"1");
     assert!(fault(&pax.0).1.contains("cut off"));
     let overflow = Maker::default().pax(b'x', &[("size", "99999999999999999999")]).file("a.x", b"1");
-    assert!(fault(&overflow.0).1.contains("no number"));
+    assert!(fault(&overflow.0).1.contains("not a number"));
 }
 
 #[test]

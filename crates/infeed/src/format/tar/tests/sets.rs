@@ -33,8 +33,18 @@ impl Set {
         fs::write(self.path(tar), (0..rows).fold(Maker::default(), add).end().0).unwrap();
     }
 
-    /// Overwrites a tar's bytes but keeps size and time, so that only a saved index still has its rows.
+    /// Overwrites a tar's bytes but keeps size and time, so that only a saved index still has its rows. Saved files get a
+    /// later time than the tar: otherwise they would be compared with it.
     fn spoil(&self, tar: usize) {
+        self.overwrite(tar);
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(3600);
+        for place in self.files("").into_iter().chain(self.files("cache")) {
+            fs::File::options().write(true).open(place).unwrap().set_modified(later).unwrap();
+        }
+    }
+
+    /// Overwrites a tar's bytes but keeps size and time.
+    fn overwrite(&self, tar: usize) {
         let path = self.path(tar);
         let data = fs::metadata(&path).unwrap();
         fs::write(&path, vec![7; data.len() as usize]).unwrap();
@@ -103,6 +113,22 @@ fn a_file_beside_moves_with_its_tars_and_is_always_found() {
     }
     set.dir = elsewhere;
     assert_eq!(set.open().unwrap(), made);
+}
+
+#[test]
+fn tars_with_their_old_time_and_other_content_are_read_again() {
+    let set = Set::new();
+    let before = set.open().unwrap();
+    // One row instead of two, in a file of the same size.
+    let other = Maker::default().file("x.f1", &[7; 1100]).end().0;
+    let time = |tar: usize| fs::metadata(set.path(tar)).unwrap().modified().unwrap();
+    let (kept, size) = (time(11), fs::metadata(set.path(11)).unwrap().len());
+    assert_eq!((before.rows.lens()[11], other.len() as u64), (2, size));
+    fs::write(set.path(11), other).unwrap();
+    fs::File::options().write(true).open(set.path(11)).unwrap().set_modified(kept).unwrap();
+    let after = set.open().unwrap();
+    assert_eq!(after.rows.lens()[10..13], [1, 1, 0]);
+    assert_eq!(after, set.fresh());
 }
 
 #[test]

@@ -8,7 +8,10 @@ use std::{
 };
 
 /// Writes to a temporary name first: a reader never sees half a file, and two writers do not mix.
-pub(super) fn write(place: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+pub(in crate::format) fn write(
+    place: &Path,
+    content: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     if let Some(folder) = place.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -42,7 +45,7 @@ pub(in crate::format) fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// Combines a hash with another word.
-pub(super) fn mix(state: u64, word: u64) -> u64 {
+pub(in crate::format) fn mix(state: u64, word: u64) -> u64 {
     let mixed = (state ^ word).wrapping_mul(ODD);
     mixed ^ (mixed >> 29)
 }

@@ -1,0 +1,119 @@
+//! What is found out about a file once and kept for the next run: where its rows are.
+//!
+//! A saved file holds the size and modification time of its shard; if either differs it is ignored and made again. It ends
+//! with a checksum, so a truncated or damaged file is ignored too. A shard can get its old modification time back (`cp -p`,
+//! `rsync -t`, a restored backup), but its ctime then is later than the saved file: such a file is only used after a look at
+//! the shard itself. Failing to save is no error: data sets are often read-only.
+
+pub(super) mod file;
+
+use infeed_core::{Shard, Store};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// A file is saved if making its content took longer than this: otherwise data sets of small local files would only fill
+/// the cache folder.
+pub(super) const SLOW: Duration = Duration::from_millis(50);
+
+/// Where indices are saved between runs. With every choice except [`IndexCache::Off`], one beside its shard is used.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum IndexCache {
+    /// In the user's cache folder, if making the index took long: `$INFEED_CACHE/index`, or else
+    /// `$XDG_CACHE_HOME/infeed/index`, or else `~/.cache/infeed/index`.
+    #[default]
+    Auto,
+    /// Nowhere, and saved ones are not used.
+    Off,
+    /// Beside the shard, as `SHARD.infeed-index`; 64 shards and more share one `.infeed-set` beside the first.
+    Beside,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+/// A file that was saved for a shard.
+pub(super) struct SavedFile {
+    pub(super) bytes: Vec<u8>,
+    /// Whether the shard was changed after it, in whatever way: then its content has to be compared with the shard.
+    pub(super) older: bool,
+}
+
+impl IndexCache {
+    /// Returns the first saved file with this suffix that `read` can make something of.
+    pub(super) fn load<T>(
+        &self,
+        store: &dyn Store,
+        shard: &Shard,
+        suffix: &str,
+        read: impl Fn(&SavedFile) -> Option<T>,
+    ) -> Option<T> {
+        if *self == IndexCache::Off || !on_disk(store, shard) {
+            return None;
+        }
+        let places = [Some(beside(shard, suffix)), self.folder().and_then(|f| inside(&f, shard, suffix))];
+        places.into_iter().flatten().find_map(|place| {
+            let mut file = File::open(place).ok()?;
+            let older = is_older(&file, shard.version);
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).ok()?;
+            read(&SavedFile { bytes, older })
+        })
+    }
+
+    /// Saves a file with this suffix for the next run, if wanted and possible.
+    pub(super) fn save(&self, store: &dyn Store, shard: &Shard, suffix: &str, bytes: &[u8]) {
+        if *self == IndexCache::Off || !on_disk(store, shard) {
+            return;
+        }
+        let place = match self {
+            IndexCache::Beside => Some(beside(shard, suffix)),
+            _ => self.folder().and_then(|folder| inside(&folder, shard, suffix)),
+        };
+        if let Some(place) = place {
+            // If the folder is not writable, the next run finds the rows again.
+            let _ = file::write(&place, |file| file.write_all(bytes));
+        }
+    }
+
+    /// How long making an index must take to be saved. With an explicit location it is always saved.
+    pub(super) fn patience(&self) -> Duration {
+        if *self == IndexCache::Auto { SLOW } else { Duration::ZERO }
+    }
+
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        match self {
+            IndexCache::Off | IndexCache::Beside => None,
+            IndexCache::Folder(folder) => Some(folder.clone()),
+            IndexCache::Auto => variable("INFEED_CACHE")
+                .map(|cache| cache.join("index"))
+                .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("infeed/index")))
+                .or_else(|| variable("HOME").map(|home| home.join(".cache/infeed/index"))),
+        }
+    }
+}
+
+/// Whether the shard is a local file. Only then do name, size and time identify it reliably across runs.
+pub(super) fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
+    let same = |path| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() == shard.size);
+    shard.modified.is_some() && store.local_path(&shard.name).is_some_and(same)
+}
+
+/// Whether a saved file was written before the shard, of this version, was last changed.
+pub(super) fn is_older(file: &File, version: Option<u64>) -> bool {
+    let written = file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let written = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    version.is_none_or(|changed| u128::from(changed) > written)
+}
+
+fn beside(shard: &Shard, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}.{suffix}", shard.name))
+}
+
+fn inside(folder: &Path, shard: &Shard, suffix: &str) -> Option<PathBuf> {
+    let whole = std::path::absolute(&*shard.name).ok()?;
+    Some(folder.join(format!("{:016x}.{suffix}", file::hash(whole.to_str()?.as_bytes()))))
+}
