@@ -38,6 +38,7 @@ pub use entry::{STORES, StoreEntry};
 pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
 pub use infeed_core::Found;
 pub use local::LocalStore;
+pub(crate) use local::guard::{any_lost, lost};
 pub use memory::MemoryStore;
 pub use paths::{braces, find};
 pub use pool::{Pool, PoolBuffer};

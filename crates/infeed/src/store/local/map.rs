@@ -1,14 +1,14 @@
-//! Memory-mapped files. With `advise`, the only `unsafe` of the store stage.
+//! Memory-mapped files. With `advise` and `guard`, the only `unsafe` of the store stage.
 
+use super::guard::Guard;
 use bytes::Bytes;
 use memmap2::Mmap;
-use std::{fs::File, io};
+use std::{fs::File, io, sync::Arc};
 
 /// Maps a whole file of `size` bytes. Pages are read when they are touched.
 ///
-/// If the file is truncated while it is mapped, touching the missing part kills the process (SIGBUS). Readers offer
-/// `read="pread"` for data that others write to.
-pub(super) fn map(file: &File, size: u64) -> io::Result<Bytes> {
+/// If the file is truncated while it is mapped, the missing part reads as zeros and the engine refuses the batch (`guard`).
+pub(super) fn map(file: &File, name: &Arc<str>, size: u64) -> io::Result<Bytes> {
     if size == 0 {
         // An empty file cannot be mapped.
         return Ok(Bytes::new());
@@ -16,5 +16,18 @@ pub(super) fn map(file: &File, size: u64) -> io::Result<Bytes> {
     // SAFETY: the mapping is private and only read, as bytes, for which every value is valid. Others can change the
     // file meanwhile: `Store::map` documents that, and code that reads a value twice must copy it first.
     let map = unsafe { Mmap::map(file) }?;
-    Ok(Bytes::from_owner(map))
+    let guard = Guard::new(map.as_ptr() as usize, map.len(), name);
+    Ok(Bytes::from_owner(Watched { _guard: guard, map }))
+}
+
+/// A mapping and what watches it, which is dropped first.
+struct Watched {
+    _guard: Guard,
+    map: Mmap,
+}
+
+impl AsRef<[u8]> for Watched {
+    fn as_ref(&self) -> &[u8] {
+        &self.map
+    }
 }

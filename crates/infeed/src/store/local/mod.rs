@@ -1,6 +1,7 @@
 //! Files of this machine, or of what is mounted on it.
 
 mod advise;
+pub(super) mod guard;
 mod handles;
 mod look;
 mod map;
@@ -100,7 +101,7 @@ impl Store for LocalStore {
 
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
         let file = open(shard)?;
-        map::map(&file, shard.size).map(Some).map_err(|e| failed("map", &shard.name, e))
+        map::map(&file, &shard.name, shard.size).map(Some).map_err(|e| failed("map", &shard.name, e))
     }
 
     fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {
@@ -219,7 +220,7 @@ fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Res
         let what = format!("bytes {}..{} are beyond its end at {}", range.start, range.end, shard.size);
         return Err(failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what)));
     }
-    let mut buffer = pool.take(len);
+    let mut buffer = pool.take(len)?;
     match file.read_exact_at(&mut buffer, range.start) {
         Ok(()) => Ok(buffer.freeze()),
         Err(e) if e.kind() == ErrorKind::UnexpectedEof => {

@@ -9,7 +9,7 @@
 //! `unsafe` is needed.
 
 use bytes::Bytes;
-use infeed_core::Hold;
+use infeed_core::{Hold, Result, memory};
 use std::{
     ops::{Deref, DerefMut},
     sync::{
@@ -57,9 +57,9 @@ impl Pool {
     }
 
     /// Returns a buffer of `len` bytes with unspecified contents.
-    pub fn take(self: &Arc<Self>, len: usize) -> PoolBuffer {
+    pub fn take(self: &Arc<Self>, len: usize) -> Result<PoolBuffer> {
         let Some(class) = class_of(len) else {
-            return PoolBuffer { room: vec![0; len].into_boxed_slice(), len, home: None };
+            return Ok(PoolBuffer { room: fresh(len)?, len, home: None });
         };
         let old = self.lock(class).pop();
         let room = match old {
@@ -67,9 +67,9 @@ impl Pool {
                 self.kept.fetch_sub(room.len(), Ordering::Relaxed);
                 room
             }
-            None => vec![0; class_size(class)].into_boxed_slice(),
+            None => fresh(class_size(class))?,
         };
-        PoolBuffer { room, len, home: Some((Arc::clone(self), class)) }
+        Ok(PoolBuffer { room, len, home: Some((Arc::clone(self), class)) })
     }
 
     /// Takes a buffer back, or drops it if enough are kept.
@@ -102,6 +102,13 @@ impl Pool {
     fn lock(&self, class: usize) -> MutexGuard<'_, Vec<Box<[u8]>>> {
         self.classes[class].hold()
     }
+}
+
+/// Allocates a buffer.
+fn fresh(len: usize) -> Result<Box<[u8]>> {
+    // Probed first: `vec!` takes zeroed pages from the system without touching them, but aborts when there are none.
+    drop(memory::with_capacity::<u8>(len)?);
+    Ok(vec![0; len].into_boxed_slice())
 }
 
 /// Returns the class for buffers of `len` bytes, if buffers of that size are kept at all.
