@@ -19,7 +19,16 @@ from . import stores, transforms
 from ._core import __version__, usable_cpus
 from .batch import Batch
 from .doors.loader import Loader
-from .errors import FormatError, PlanError, SampleError, StateError, TooManyBadSamples, WorkerDied
+from .errors import (
+    DataChangedError,
+    FormatError,
+    PlanError,
+    SampleError,
+    StateError,
+    TooManyBadSamples,
+    UnreadableError,
+    WorkerDied,
+)
 from .launch import World, world
 from .pipeline import Pipeline
 from .reports import Ledger, Quality, Stats, Verdict
@@ -58,6 +67,7 @@ from .writer import ShardWriter
 
 __all__ = [
     "Batch",
+    "DataChangedError",
     "FormatError",
     "Generated",
     "Ledger",
@@ -70,6 +80,7 @@ __all__ = [
     "StateError",
     "Stats",
     "TooManyBadSamples",
+    "UnreadableError",
     "Verdict",
     "WorkerDied",
     "World",

@@ -36,6 +36,21 @@ class SampleError(RuntimeError):
         self.field = field
 
 
+class UnreadableError(SampleError):
+    """A sample whose bytes could not be read, although it was tried again: the storage failed, or the data changed.
+
+    It stops the run whatever ``on_error`` says, unless ``skip_unreadable=True`` was given.
+    """
+
+
+class DataChangedError(RuntimeError):
+    """An object that is no longer what it was when it was listed."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
 class TooManyBadSamples(RuntimeError):
     """More bad samples than ``error_limit`` allows."""
 

@@ -17,10 +17,15 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Signals {
     cancelled: AtomicBool,
-    retries: AtomicU64,
+    retries: Arc<AtomicU64>,
 }
 
 impl Signals {
+    /// Signals that add to a count of retries.
+    pub fn counting(retries: Arc<AtomicU64>) -> Self {
+        Signals { retries, ..Signals::default() }
+    }
+
     /// Tells every thread of the run to stop waiting.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);

@@ -30,6 +30,9 @@ pub trait Stream: Debug + Send + Sync {
         String::new()
     }
 
+    /// Limits the bytes of one row, from the next flow on. Longer rows are errors.
+    fn set_largest_row(&self, _bytes: u64) {}
+
     /// Describes the stream for `explain()`.
     fn describe(&self) -> String;
 }

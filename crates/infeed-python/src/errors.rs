@@ -22,6 +22,8 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Plan { .. } => ours("PlanError", (text,)),
         Error::Format { shard, offset, .. } => ours("FormatError", (text, shard, offset)),
         Error::Sample { at, .. } => ours("SampleError", (text, at.shard, at.row, at.key, at.field)),
+        Error::Unreadable { at, .. } => ours("UnreadableError", (text, at.shard, at.row, at.key, at.field)),
+        Error::Changed { path, .. } => ours("DataChangedError", (text, path)),
         Error::TooManyBad { count, limit, .. } => ours("TooManyBadSamples", (text, count, limit)),
         _ => PyRuntimeError::new_err(text),
     }

@@ -31,8 +31,11 @@ class Loader(Face):
     * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
     * ``io_threads``: threads that read
     * ``prefetch``: how many batches are prepared ahead of you
-    * ``memory``: limit for batches and read-ahead, in bytes or as ``"2GB"``
+    * ``memory``: limit for batches and read-ahead, in bytes or as ``"2GB"``; one sample may take half of it (2 GiB
+      when it is not given), however much its file claims
     * ``on_error``: ``"raise"``, ``"skip"`` (the batch gets shorter) or ``"replace"`` (another row takes its place)
+    * ``skip_unreadable``: ``on_error`` also applies to rows that the storage cannot deliver, although it was tried again
+      for ten seconds. Off by default: a server that is down must not cost rows, so such errors stop the run
     * ``error_limit``: how many bad samples are allowed
     * ``persistent``: keep threads between epochs; they prepare the next epoch while you use the last batches
     * ``ledger_rows``: the :meth:`ledger` also keeps the row numbers
@@ -63,6 +66,7 @@ class Loader(Face):
         prefetch: int | None = None,
         memory: int | str | None = None,
         on_error: OnError = "raise",
+        skip_unreadable: bool = False,
         error_limit: int = 1000,
         persistent: bool = True,
         ledger_rows: bool = False,
@@ -84,6 +88,7 @@ class Loader(Face):
             "prefetch": prefetch,
             "memory": in_bytes(memory),
             "on_error": on_error,
+            "skip_unreadable": skip_unreadable,
             "error_limit": error_limit,
             "persistent": persistent,
             "ledger_rows": ledger_rows,
@@ -252,7 +257,8 @@ class Loader(Face):
         self._runs.clear()
         if self._layer is not None:
             self._layer.close()
-        self._core.rest()
+        if isinstance(self._core, _core.Loader):  # not lost in a fork
+            self._core.rest()
 
     def __enter__(self) -> Loader:
         return self

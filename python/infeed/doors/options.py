@@ -27,6 +27,7 @@ class LoaderOptions(TypedDict, total=False):
     prefetch: int | None
     memory: int | str | None
     on_error: OnError
+    skip_unreadable: bool
     error_limit: int
     persistent: bool
     ledger_rows: bool

@@ -33,7 +33,7 @@ impl Change {
         let mut opened: Vec<Option<Open>> = Vec::with_capacity(batch.columns.len());
         for (at, (name, spec)) in self.after.fields.iter().enumerate() {
             opened.push(match self.renews(at) {
-                true => Some(pool.take(bytes(name, spec)? * samples)),
+                true => Some(pool.take(bytes(name, spec)?.saturating_mul(samples))?),
                 false => None,
             });
         }

@@ -2,7 +2,7 @@
 
 use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
 use crate::order::Why;
-use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Hold, Result, Scratch, Spec, Tensor, Value};
+use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Hold, Result, Scratch, Spec, Tensor, Value, memory};
 use std::sync::{Arc, Mutex};
 
 /// How a field is laid out in batches, settled by the plan.
@@ -51,6 +51,8 @@ pub struct Filling {
     columns: Vec<ColumnMemory>,
     layouts: Arc<[ColumnLayout]>,
     samples: usize,
+    /// Why there is no memory for it.
+    error: Option<Error>,
 }
 
 impl std::fmt::Debug for Filling {
@@ -62,16 +64,47 @@ impl std::fmt::Debug for Filling {
 impl Filling {
     /// Allocates memory for `samples` samples.
     pub fn new(layouts: &Arc<[ColumnLayout]>, samples: usize, pool: &Arc<Pool>) -> Self {
-        let columns = layouts
-            .iter()
-            .map(|layout| match layout {
-                ColumnLayout::Stack { bytes, .. } => {
-                    ColumnMemory::Stack { open: pool.take(bytes * samples), bytes: *bytes }
-                }
-                _ => ColumnMemory::Loose(Mutex::new(vec![Value::Missing; samples])),
-            })
-            .collect();
-        Filling { columns, layouts: Arc::clone(layouts), samples }
+        let column = |layout: &ColumnLayout| match layout {
+            ColumnLayout::Stack { bytes, .. } => {
+                let open = pool.take(bytes.saturating_mul(samples))?;
+                Ok(ColumnMemory::Stack { open, bytes: *bytes })
+            }
+            _ => {
+                let mut values = memory::with_capacity(samples)?;
+                values.resize(samples, Value::Missing);
+                Ok(ColumnMemory::Loose(Mutex::new(values)))
+            }
+        };
+        let (columns, error) = match layouts.iter().map(column).collect::<Result<_>>() {
+            Ok(columns) => (columns, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Filling { columns, layouts: Arc::clone(layouts), samples, error }
+    }
+
+    /// Why it cannot be filled: there was no memory.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// Which of the samples that were made cannot be padded together with the others, and why. `limit` is the most bytes of
+    /// one padded array.
+    pub fn misfits(&self, spec: &Spec, fates: &[Fate], limit: u64) -> Vec<(usize, Error)> {
+        let mut bad: Vec<(usize, Error)> = Vec::new();
+        for ((store, layout), (name, _)) in self.columns.iter().zip(self.layouts.iter()).zip(&spec.fields) {
+            let (ColumnMemory::Loose(values), ColumnLayout::Pad { dtype, padding }) = (store, layout) else {
+                continue;
+            };
+            let made = |at: &usize| {
+                matches!(fates[*at], Fate::Made | Fate::Replaced(_))
+                    && bad.iter().all(|(known, _)| known != at)
+            };
+            let places: Vec<usize> = (0..self.samples).filter(made).collect();
+            let found = padding.misfits(*dtype, &values.hold(), &places, limit);
+            bad.extend(found.into_iter().map(|(at, error)| (at, error.in_field(name))));
+        }
+        bad.sort_by_key(|(at, _)| *at);
+        bad
     }
 
     /// Returns the slot of one sample.

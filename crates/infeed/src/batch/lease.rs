@@ -1,7 +1,7 @@
 //! Leases of slabs: the memory returns to the pool when the last holder drops its lease.
 
 use super::slab::Slab;
-use infeed_core::Hold;
+use infeed_core::{Error, Hold, Result};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Slabs waiting to be reused. Fresh memory costs a page fault per 4 KiB; used memory costs nothing.
@@ -19,16 +19,19 @@ impl Pool {
 
     /// Returns a slab of exactly `len` bytes, reused or new. Never waits: a consumer that keeps every batch gets new
     /// memory instead of a deadlock.
-    pub(super) fn take(self: &Arc<Self>, len: usize) -> Open {
+    pub(super) fn take(self: &Arc<Self>, len: usize) -> Result<Open> {
         let mut free = self.free.hold();
         let found = free.iter().position(|s| s.len() == len).map(|at| free.swap_remove(at));
         drop(free);
-        Open { slab: Some(found.unwrap_or_else(|| Slab::new(len))), pool: Arc::downgrade(self) }
+        let slab = found.map_or_else(|| Slab::new(len), Ok)?;
+        Ok(Open { slab: Some(slab), pool: Arc::downgrade(self) })
     }
 
     fn give_back(&self, slab: Slab) {
-        let mut free = self.free.hold();
-        if free.len() < self.keep {
+        // Never waits: batches are also dropped in forked children, where a thread of the parent may hold the lock for ever.
+        if let Ok(mut free) = self.free.try_lock()
+            && free.len() < self.keep
+        {
             free.push(slab);
         }
     }
@@ -81,8 +84,11 @@ pub struct Lease {
 
 impl Lease {
     /// Allocates memory outside a pool and fills it with `fill`.
-    pub fn filled<E>(len: usize, fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<Lease, E> {
-        let open = Pool::new(0).take(len);
+    pub fn filled<E: From<Error>>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Lease, E> {
+        let open = Pool::new(0).take(len)?;
         // SAFETY: the slab was just taken; there is no other reference to it.
         fill(unsafe { open.slab().part(0, len) })?;
         Ok(open.seal())
@@ -128,32 +134,32 @@ mod tests {
     #[test]
     fn memory_comes_back_only_when_let_go() {
         let pool = Pool::new(2);
-        let first = Arc::new(pool.take(100).seal());
+        let first = Arc::new(pool.take(100).unwrap().seal());
         let address = first.address();
         let view = Arc::clone(&first);
         drop(first);
         assert_ne!(
-            pool.take(100).slab().address(),
+            pool.take(100).unwrap().slab().address(),
             address,
             "a view is alive: its memory must not be reused"
         );
         drop(view);
-        let again: Vec<_> = (0..2).map(|_| pool.take(100)).collect();
+        let again: Vec<_> = (0..2).map(|_| pool.take(100).unwrap()).collect();
         assert!(again.iter().any(|o| o.slab().address() == address));
     }
 
     #[test]
     fn sizes_do_not_mix_and_the_pool_is_bounded() {
         let pool = Pool::new(1);
-        drop((pool.take(10), pool.take(20), pool.take(30)));
+        drop((pool.take(10).unwrap(), pool.take(20).unwrap(), pool.take(30).unwrap()));
         assert_eq!(pool.free.lock().unwrap().len(), 1);
-        assert_eq!(pool.take(5).slab().len(), 5);
+        assert_eq!(pool.take(5).unwrap().slab().len(), 5);
     }
 
     #[test]
     fn a_lease_outlives_its_pool() {
         let pool = Pool::new(1);
-        let lease = pool.take(8).seal();
+        let lease = pool.take(8).unwrap().seal();
         drop(pool);
         assert_eq!(lease.bytes(), [0; 8]);
     }

@@ -1,7 +1,7 @@
 //! Pads samples of different shape into one array.
 
 use super::{Column, Pool};
-use infeed_core::{Dtype, Error, Result, Value};
+use infeed_core::{Dtype, Error, Result, Value, memory::readable};
 use std::{fmt, sync::Arc};
 
 /// The padding value and target length.
@@ -55,6 +55,64 @@ impl Padding {
         }
     }
 
+    /// Finds the samples that cannot be padded together with the others: of another element type, of another rank than
+    /// most, longer than `pad_length`, or so large that all of them padded would take more than `limit` bytes. Whether a sample is
+    /// one of them depends on its batch and on nothing else.
+    pub(super) fn misfits(
+        &self,
+        dtype: Dtype,
+        values: &[Value],
+        places: &[usize],
+        limit: u64,
+    ) -> Vec<(usize, Error)> {
+        let mut bad = Vec::new();
+        let mut arrays = Vec::with_capacity(places.len());
+        for place in places {
+            match &values[*place] {
+                Value::Tensor(t) if t.dtype == dtype => arrays.push((*place, &t.shape)),
+                other => bad.push((
+                    *place,
+                    Error::sample(format!("cannot pad {} together with {dtype}", other.what())),
+                )),
+            }
+        }
+        let usual = usual_rank(arrays.iter().map(|(_, shape)| shape.len()));
+        let mut largest = vec![0; usual];
+        for (at, (place, shape)) in arrays.iter().enumerate() {
+            let mut refuse = |what: String| bad.push((*place, Error::sample(what)));
+            if shape.len() != usual {
+                refuse(format!(
+                    "it has {} dimensions and most arrays of its batch have {usual}: they cannot be padded together",
+                    shape.len()
+                ));
+                continue;
+            }
+            let mut with: Vec<usize> = largest.iter().zip(*shape).map(|(a, b)| *a.max(b)).collect();
+            if let Some(first) = with.first_mut() {
+                match self.reach(*first) {
+                    Ok(reach) => *first = reach,
+                    Err(error) => {
+                        bad.push((*place, error));
+                        continue;
+                    }
+                }
+            }
+            let all = bytes_of(&with, dtype.size()).and_then(|each| each.checked_mul(arrays.len()));
+            // The first sample of a batch has nothing to be padded with.
+            if at > 0 && all.is_none_or(|all| all as u64 > limit) {
+                refuse(format!(
+                    "an array of {shape:?} would pad its batch to {} x {with:?}, more than {}; raise memory=, lower the batch \
+                     size, or group samples by length",
+                    arrays.len(),
+                    readable(limit)
+                ));
+                continue;
+            }
+            largest = with;
+        }
+        bad
+    }
+
     /// Makes one array at least as large as the largest sample; the rest is padding.
     pub(super) fn pad(&self, dtype: Dtype, values: &[Value]) -> Result<Column> {
         let mut tensors = Vec::with_capacity(values.len());
@@ -81,11 +139,14 @@ impl Padding {
         }
         let size = dtype.size();
         let element = encode(dtype, self.value);
-        let each = largest.iter().product::<usize>() * size;
+        let too_large =
+            || Error::sample(format!("{} arrays padded to {largest:?} do not fit in memory", tensors.len()));
+        let each = bytes_of(&largest, size).ok_or_else(too_large)?;
+        let all = each.checked_mul(tensors.len()).ok_or_else(too_large)?;
         let pool = Pool::new(0);
-        let open = pool.take(each * tensors.len());
+        let open = pool.take(all)?;
         // SAFETY: the slab was just taken; there is no other reference to it.
-        let out = unsafe { open.slab().part(0, each * tensors.len()) };
+        let out = unsafe { open.slab().part(0, all) };
         if element.iter().any(|b| *b != 0) {
             out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
         }
@@ -96,6 +157,26 @@ impl Padding {
         shape.extend(largest);
         Ok(Column::Array { dtype, shape, lease: Arc::new(open.seal()) })
     }
+}
+
+/// The rank that most arrays have; of several, the one that comes first.
+fn usual_rank(ranks: impl Iterator<Item = usize> + Clone) -> usize {
+    let count = |rank: usize| ranks.clone().filter(|other| *other == rank).count();
+    let mut usual = (0, 0);
+    for rank in ranks.clone() {
+        if rank != usual.0 || usual.1 == 0 {
+            let n = count(rank);
+            if n > usual.1 {
+                usual = (rank, n);
+            }
+        }
+    }
+    usual.0
+}
+
+/// Bytes of an array, if they can be counted.
+fn bytes_of(shape: &[usize], size: usize) -> Option<usize> {
+    shape.iter().try_fold(size, |n, side| n.checked_mul(*side))
 }
 
 /// Copies an array into the corner of a larger one of the same rank.
@@ -163,6 +244,32 @@ mod tests {
             expected[wanted..wanted + 5].fill(7);
             assert_eq!(column.bytes().unwrap(), expected);
         }
+    }
+
+    fn shaped(shapes: &[&[usize]]) -> Vec<Value> {
+        let array = |shape: &&[usize]| {
+            Tensor::new(Dtype::U8, shape.to_vec(), vec![7; shape.iter().product()].into()).unwrap()
+        };
+        shapes.iter().map(|shape| Value::Tensor(array(shape))).collect()
+    }
+
+    #[test]
+    fn misfits_are_found_and_the_others_stay() {
+        let bad = |values: &[Value], limit| -> Vec<usize> {
+            let places: Vec<usize> = (0..values.len()).collect();
+            Padding::default()
+                .misfits(Dtype::U8, values, &places, limit)
+                .into_iter()
+                .map(|(at, _)| at)
+                .collect()
+        };
+        assert_eq!(bad(&shaped(&[&[2, 3], &[2, 3, 1], &[4, 1]]), 1000), [1]);
+        assert_eq!(bad(&shaped(&[&[1, 500], &[500, 1], &[1, 400]]), 1 << 20), [] as [usize; 0]);
+        assert_eq!(bad(&shaped(&[&[1, 500], &[500, 1], &[1, 400]]), 10_000), [1]);
+        // Sides of an empty array count too: they would be the sides of the others.
+        assert_eq!(bad(&shaped(&[&[1, 1], &[usize::MAX / 2, 0], &[1, 1]]), 10_000), [1]);
+        let one = Value::Tensor(Tensor::new(Dtype::U16, vec![1], vec![1, 0].into()).unwrap());
+        assert_eq!(bad(&[one, rows(&[3]).remove(0)], 100), [0]);
     }
 
     #[test]

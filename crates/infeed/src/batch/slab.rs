@@ -3,8 +3,9 @@
 //! The only file of the crate where memory is shared without a lock. The rule: a slab is *open* while it is filled, and
 //! every range is claimed by one writer only; then it is *sealed* for good and may be read by all.
 
+use infeed_core::{Error, Result, memory::readable};
 use std::{
-    alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
+    alloc::{Layout, alloc_zeroed, dealloc},
     ptr::NonNull,
 };
 
@@ -28,20 +29,24 @@ unsafe impl Sync for Slab {}
 
 impl Slab {
     /// Allocates `len` bytes, all zero.
-    pub(super) fn new(len: usize) -> Self {
-        let (size, align) =
-            if len >= HUGE { (len.next_multiple_of(HUGE / 2), HUGE / 2) } else { (len.max(1), PAGE) };
-        let layout = Layout::from_size_align(size, align).unwrap_or(Layout::new::<u8>());
-        assert!(layout.size() >= len, "a slab of {len} bytes cannot exist");
+    pub(super) fn new(len: usize) -> Result<Self> {
+        let none =
+            || Error::sample(format!("the system has no memory for a batch of {}", readable(len as u64)));
+        let (size, align) = if len >= HUGE {
+            (len.checked_next_multiple_of(HUGE / 2).ok_or_else(none)?, HUGE / 2)
+        } else {
+            (len.max(1), PAGE)
+        };
+        let layout = Layout::from_size_align(size, align).map_err(|_| none())?;
         // SAFETY: the layout has a size of at least one byte.
         let raw = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(raw) else { handle_alloc_error(layout) };
+        let start = NonNull::new(raw).ok_or_else(none)?;
         #[cfg(target_os = "linux")]
         if len >= HUGE {
             // SAFETY: the range was just allocated; the advice does not change its contents, and a failure is harmless.
             unsafe { libc::madvise(raw.cast(), size, libc::MADV_HUGEPAGE) };
         }
-        Slab { start, len, layout }
+        Ok(Slab { start, len, layout })
     }
 
     /// Its length.

@@ -10,7 +10,7 @@ use crate::{
     batch::Fate,
     order::{Last, Mixer, Permutation, World},
 };
-use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow};
+use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow, memory::readable};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -53,12 +53,14 @@ impl Feed {
 }
 
 /// How a stream is read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct StreamReading {
     /// Threads it may use.
     pub(super) threads: usize,
     /// Whether bad rows are skipped.
     pub(super) lenient: bool,
+    /// Most bytes of the rows of a batch.
+    pub(super) batch_bytes: u64,
     /// The mark of the place where it starts.
     pub(super) mark: Option<String>,
 }
@@ -183,9 +185,14 @@ impl Pull {
         let from = self.at.place;
         let left = self.plan.take.map_or(u64::MAX, |take| take.saturating_sub(from));
         let (mut mine, mut seen): (Vec<NumberedRow>, u64) = (vec![], 0);
+        let mut bytes = 0;
         while seen < self.global.min(left) {
             let Some(item) = self.ahead.take() else { break };
             if seen % self.world.size == self.world.rank {
+                bytes += item.1.record.as_ref().map_or(0, Record::bytes);
+                if bytes > self.reading.batch_bytes {
+                    return Err(too_large(mine.len() + 1, self.reading.batch_bytes));
+                }
                 mine.push(item);
             }
             seen += 1;
@@ -233,6 +240,15 @@ impl Pull {
             ..flight(number, epoch, mine, self.piece)
         })
     }
+}
+
+/// The error of a batch that does not fit.
+fn too_large(rows: usize, limit: u64) -> Error {
+    Error::argument(format!(
+        "the first {rows} rows of a batch take more than {}, the most that a batch may have; lower the batch size or raise \
+         memory=",
+        readable(limit)
+    ))
 }
 
 /// Maximum rows per piece when samples take work: small enough that the workers share a batch.

@@ -14,11 +14,14 @@ use crate::{
     order::{Ledger, World},
     trace::{Stats, Trace},
 };
-use infeed_core::{Cursor, Error, Hold, Result, Scratch};
+use infeed_core::{Budget, Cursor, Error, Hold, Result, Scratch};
 use std::{
     sync::{Arc, Mutex, Weak},
     time::Duration,
 };
+
+/// How long a fork waits for a thread that pulls a stream.
+const STREAM_PAUSE: Duration = Duration::from_secs(1);
 
 /// Delivers batches, epoch after epoch. Memory and counters are kept as long as the loader; so are the threads while
 /// each epoch follows the one before.
@@ -29,6 +32,7 @@ pub struct Loader {
     settled: Settled,
     pool: Arc<Pool>,
     scratches: Arc<Mutex<Vec<Scratch>>>,
+    budget: Arc<Budget>,
     trace: Arc<Trace>,
     /// Where the next iteration starts.
     next: Position,
@@ -54,6 +58,9 @@ impl Loader {
         if let Some(memory) = options.memory {
             plan.source.set_memory(memory);
         }
+        if let Some(stream) = &plan.stream {
+            stream.stream.set_largest_row(settled.sample_bytes);
+        }
         // Per field: the batches being made, the one the consumer holds and the one it is about to take.
         let pool = Pool::new((settled.prefetch + 2) * (plan.spec.fields.len() + plan.changes.len()).max(1));
         let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
@@ -62,6 +69,7 @@ impl Loader {
             settled,
             pool,
             scratches: Arc::default(),
+            budget: Arc::new(Budget::new(settled.sample_bytes)),
             trace: Arc::default(),
             next: Position::default(),
             home: Arc::new(Home::new(ledger)),
@@ -160,7 +168,9 @@ impl Loader {
             plan: Arc::clone(&self.plan),
             settled: self.settled,
             on_error: self.options.on_error,
+            skip_unreadable: self.options.skip_unreadable,
             error_limit: self.options.error_limit,
+            budget: Arc::clone(&self.budget),
             world: self.options.world.clone(),
             pool: Arc::clone(&self.pool),
             scratches: Arc::clone(&self.scratches),
@@ -173,6 +183,7 @@ impl Loader {
         StreamReading {
             threads: self.settled.threads,
             lenient: self.options.on_error == OnError::Skip,
+            batch_bytes: self.settled.batch_bytes,
             mark: self.mark.iter().find(|(cursor, _)| *cursor == at).map(|(_, mark)| mark.clone()),
         }
     }
@@ -208,14 +219,25 @@ impl Loader {
         }
     }
 
-    /// Pauses every thread where it holds no lock, waiting at most `patience`: the process is about to fork.
-    pub fn pause(&self, patience: Duration) {
-        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.pause(patience));
+    /// Pauses every thread where it holds no lock, waiting at most `patience`: the process is about to fork. Returns whether
+    /// all of them are paused.
+    pub fn pause(&self, patience: Duration) -> bool {
+        // The thread that pulls a stream may wait for a pipe or a user's iterator as long as those please. It holds nothing
+        // that another engine over the same plan would need.
+        let stream = self.plan.stream.is_some();
+        let patience = if stream { patience.min(STREAM_PAUSE) } else { patience };
+        self.own_engines().all(|shared| shared.sleep.pause(patience) || stream)
     }
 
     /// Resumes the threads.
     pub fn go_on(&self) {
-        self.engines.iter().filter_map(Weak::upgrade).for_each(|shared| shared.sleep.go_on());
+        self.own_engines().for_each(|shared| shared.sleep.go_on());
+    }
+
+    /// The engines whose threads are in this process: those of a parent may have left their locks held.
+    fn own_engines(&self) -> impl Iterator<Item = Arc<Shared>> {
+        let here = std::process::id();
+        self.engines.iter().filter_map(Weak::upgrade).filter(move |shared| shared.process == here)
     }
 
     /// Returns the consumer's position: what it has received.

@@ -5,7 +5,7 @@ use crate::order::{
     World,
     world::{machine_cpus, share_of_cpus},
 };
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, memory::DEFAULT_LIMIT};
 use serde::Serialize;
 
 /// How a loader runs. Every option has a good default.
@@ -21,6 +21,9 @@ pub struct Options {
     pub memory: Option<u64>,
     /// What to do with a sample that cannot be made.
     pub on_error: OnError,
+    /// Whether `on_error` also applies to rows that the storage cannot deliver, although it was tried again. Otherwise they
+    /// stop the run: a server that is down must not cost rows.
+    pub skip_unreadable: bool,
     /// The number of bad samples that is too many.
     pub error_limit: u64,
     /// The first epoch.
@@ -46,6 +49,7 @@ impl Default for Options {
             prefetch: None,
             memory: None,
             on_error: OnError::Raise,
+            skip_unreadable: false,
             error_limit: 1000,
             epoch: 0,
             world: World::alone(),
@@ -64,6 +68,10 @@ pub(super) struct Settled {
     pub(super) io_threads: usize,
     pub(super) prefetch: usize,
     pub(super) ahead_bytes: u64,
+    /// Most bytes of one sample.
+    pub(super) sample_bytes: u64,
+    /// Most bytes of the samples of one batch whose sizes are not known in advance.
+    pub(super) batch_bytes: u64,
 }
 
 /// Default look-ahead: deep enough to hide disk latency, small enough for a laptop.
@@ -121,7 +129,10 @@ impl Options {
             }
             prefetch = prefetch.min(fit as usize - 1);
         }
-        Ok(Settled { threads, io_threads, prefetch, ahead_bytes })
+        // A sample that takes more than half of it leaves no room for the batch that it belongs to.
+        let sample_bytes = self.memory.map_or(DEFAULT_LIMIT, |memory| memory / 2);
+        let batch_bytes = self.memory.unwrap_or(4 * DEFAULT_LIMIT);
+        Ok(Settled { threads, io_threads, prefetch, ahead_bytes, sample_bytes, batch_bytes })
     }
 }
 

@@ -61,7 +61,11 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
     state.batch_planned();
     match coming {
         None => state,
-        Some(rows) => state.let_go(|| shared.plan.source.will_fetch(&rows, &shared.plan.fields)).0,
+        // A hint: what goes wrong here goes wrong again, and is reported, when the rows are read.
+        Some(rows) => {
+            let hint = || shared.plan.source.will_fetch(&rows, &shared.plan.fields);
+            state.let_go(|| guarded(|| Ok(hint()))).0
+        }
     }
 }
 
@@ -96,9 +100,10 @@ fn pieces(shared: &Shared, rows: &[u64], flight: u64, epoch: u64) -> VecDeque<Pi
     let most = (rows.len() / (2 * shared.settled.threads)).clamp(1, 64);
     let mut unread: VecDeque<Piece> = VecDeque::new();
     for at in sorted {
-        let bytes = plan.source.row_bytes(rows[at], &plan.fields);
+        // A source that fails here fails again, with a name, when the row is read.
+        let bytes = guarded(|| Ok(plan.source.row_bytes(rows[at], &plan.fields))).unwrap_or(0);
         match unread.back_mut() {
-            Some(piece) if piece.bytes + bytes <= PIECE_BYTES && piece.rows.len() < most => {
+            Some(piece) if piece.bytes.saturating_add(bytes) <= PIECE_BYTES && piece.rows.len() < most => {
                 piece.places.push(at);
                 piece.rows.push(rows[at]);
                 piece.bytes += bytes;

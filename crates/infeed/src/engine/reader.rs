@@ -6,10 +6,11 @@ use super::{
     state::{Piece, Ready},
     threads::Shared,
 };
-use crate::batch::Filling;
+use crate::{batch::Filling, store};
 use infeed_core::{At, Error, Record, Result};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Instant,
 };
@@ -55,6 +56,10 @@ pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
 /// Reads a piece. If that fails, reads it row by row, so that only the bad rows are lost.
 fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
     let plan = &shared.plan;
+    if piece.bytes > shared.budget.limit() {
+        // Rows above the limit are never read, and what is left of the piece is read one by one.
+        return piece.rows.iter().map(|row| fetch_one(shared, *row)).collect();
+    }
     match guarded(|| plan.source.fetch(&piece.rows, &plan.fields)) {
         Ok(records) if records.len() == piece.rows.len() => records.into_iter().map(Ok).collect(),
         Ok(records) => {
@@ -68,11 +73,14 @@ fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
 /// Reads one row; errors carry its location.
 pub(super) fn fetch_one(shared: &Shared, row: u64) -> Result<Record> {
     let plan = &shared.plan;
-    guarded(|| plan.source.fetch(&[row], &plan.fields))
-        .and_then(|mut records| {
-            records.pop().ok_or_else(|| Error::Internal { what: "the source gave no record".to_owned() })
-        })
-        .map_err(|e| e.at(place_of(shared, row, None)))
+    guarded(|| {
+        shared.budget.check(plan.source.row_bytes(row, &plan.fields))?;
+        plan.source.fetch(&[row], &plan.fields)
+    })
+    .and_then(|mut records| {
+        records.pop().ok_or_else(|| Error::Internal { what: "the source gave no record".to_owned() })
+    })
+    .map_err(|e| e.at(place_of(shared, row, None)))
 }
 
 /// Returns the location of a row; rows of a stream bring shard and key with them.
@@ -81,7 +89,28 @@ pub(super) fn place_of(shared: &Shared, row: u64, name: Option<&(Arc<str>, Strin
         return At { shard: shard.to_string(), row: Some(row), key: Some(key.clone()), field: None };
     }
     let source = &shared.plan.source;
-    At { shard: source.shard_of(row), row: Some(row), key: Some(source.key(row)), field: None }
+    // Naming a row must not fail where the row itself did.
+    let named = guarded(|| Ok((source.shard_of(row), source.key(row))));
+    let (shard, key) = named.unwrap_or_default();
+    At { shard, row: Some(row), key: Some(key), field: None }
+}
+
+/// Returns an error if the files of a piece were cut short while they are mapped: what is missing reads as zeros.
+pub(super) fn lost_mapping(shared: &Shared, piece: &Piece) -> Option<Error> {
+    if !store::any_lost() {
+        return None;
+    }
+    let lost = store::lost();
+    // Files of tokens are named without their ending.
+    let is =
+        |name: &str, shard: &str| name == shard || Path::new(name).with_extension("") == Path::new(shard);
+    let cut = |shard: &str| lost.iter().find(|name| is(name, shard));
+    piece.rows.iter().find_map(|row| {
+        let at = place_of(shared, *row, None);
+        let name = cut(&at.shard).filter(|_| !at.shard.is_empty())?;
+        let what = "it was cut short while it was mapped".to_owned();
+        Some(Error::Changed { path: name.to_string(), what }.at(at))
+    })
 }
 
 /// Turns a panic into an error: a bug in a format must not abort the training run.
@@ -103,7 +132,8 @@ pub(super) fn fill(shared: &Shared, piece: &Piece, filling: &Filling) -> bool {
     // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the spans are gone
     // before anything else is written to these places.
     let mut out = unsafe { filling.span(*first, piece.rows.len()) };
-    let done = guarded(|| plan.source.fill(&piece.rows, &bulk.fields, &mut out)).is_ok();
+    let done = guarded(|| plan.source.fill(&piece.rows, &bulk.fields, &mut out)).is_ok()
+        && lost_mapping(shared, piece).is_none();
     let spent = start.elapsed();
     let trace = &shared.trace;
     trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);

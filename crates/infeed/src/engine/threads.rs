@@ -10,7 +10,7 @@ use super::{
     worker::make_samples,
 };
 use crate::{batch::Pool, order::World, trace::Trace};
-use infeed_core::{Cursor, Error, Hold, Result, Scratch};
+use infeed_core::{Budget, Cursor, Error, Hold, Result, Scratch, Signals, signals};
 use std::{
     ops::Deref,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -25,7 +25,10 @@ pub(super) struct Equipment {
     pub(super) plan: Arc<Plan>,
     pub(super) settled: Settled,
     pub(super) on_error: OnError,
+    pub(super) skip_unreadable: bool,
     pub(super) error_limit: u64,
+    /// What the samples of this loader may take.
+    pub(super) budget: Arc<Budget>,
     pub(super) world: World,
     pub(super) pool: Arc<Pool>,
     /// Scratch memory of workers that ended: decoders and buffers outlive the threads.
@@ -38,6 +41,10 @@ pub(super) struct Equipment {
 pub(super) struct Shared {
     equipment: Equipment,
     pub(super) feed: Feed,
+    /// Ends the waits of stores and decoders when the engine stops.
+    pub(super) signals: Arc<Signals>,
+    /// The process that owns the threads: after a fork the child does not have them.
+    pub(super) process: u32,
     /// The batches in flight, and how the threads sleep and wake each other over them.
     pub(super) sleep: Sleep<State>,
 }
@@ -55,8 +62,6 @@ impl Deref for Shared {
 pub(super) struct Engine {
     pub(super) shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// The process that owns the threads: after a fork the child does not have them.
-    process: u32,
     /// The cursor of the next batch it would give.
     pub(super) at: Cursor,
     /// Whether the last batch ended its epoch.
@@ -68,9 +73,9 @@ impl Engine {
     pub(super) fn start(equipment: Equipment, start: Cursor, feed: Feed, limit: u64) -> Result<Self> {
         let settled = equipment.settled;
         let sleep = Sleep::new(State::new(settled, limit, Arc::clone(&equipment.trace)));
-        let shared = Arc::new(Shared { equipment, feed, sleep });
-        let mut engine =
-            Engine { shared, threads: vec![], process: std::process::id(), at: start, ended: false };
+        let signals = Arc::new(Signals::counting(Arc::clone(&equipment.trace.retries)));
+        let shared = Arc::new(Shared { equipment, feed, signals, process: std::process::id(), sleep });
+        let mut engine = Engine { shared, threads: vec![], at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));
         if limit > 0 || given {
             for i in 0..settled.io_threads {
@@ -86,6 +91,7 @@ impl Engine {
     fn spawn(&mut self, name: String, life: fn(&Shared)) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let body = move || {
+            let _entered = signals::enter(&shared.signals);
             if catch_unwind(AssertUnwindSafe(|| life(&shared))).is_err() {
                 // Samples are guarded one by one, so this is a bug in the engine itself. Stopping is better than
                 // hanging.
@@ -121,7 +127,7 @@ impl Engine {
     }
 
     pub(super) fn is_here(&self) -> bool {
-        self.process == std::process::id()
+        self.shared.process == std::process::id()
     }
 
     /// Takes the oldest batch once it is done. Returns `None` when `patience` has passed.
@@ -146,6 +152,7 @@ impl Drop for Engine {
             std::mem::take(&mut self.threads).into_iter().for_each(std::mem::forget);
             return;
         }
+        self.shared.signals.cancel();
         self.shared.sleep.stop();
         for thread in std::mem::take(&mut self.threads) {
             let _ = thread.join();

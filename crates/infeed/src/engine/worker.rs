@@ -3,7 +3,7 @@
 use super::{
     OnError,
     planning::plan_next,
-    reader::{fetch_one, fill, guarded, place_of, read},
+    reader::{fetch_one, fill, guarded, lost_mapping, place_of, read},
     sample::make,
     sleep::{Look, ThreadKind},
     state::{Flight, Job, Piece, Ready, Task},
@@ -24,7 +24,7 @@ const REPLACE: u64 = 0x0072_6570_6c61_6365;
 /// The loop of a CPU worker.
 pub(super) fn make_samples(shared: &Shared) {
     let kept = || shared.scratches.hold();
-    let mut scratch = kept().pop().unwrap_or_default();
+    let mut scratch = kept().pop().unwrap_or_else(|| Scratch::with_budget(Arc::clone(&shared.budget)));
     make_until_stopped(shared, &mut scratch);
     kept().push(scratch);
 }
@@ -49,7 +49,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
         let ready = match task {
             Task::Make(ready) => ready,
             Task::ReadAndMake(piece) => {
-                if shared.plan.bulk.is_some() && fill(shared, &piece, &filling) {
+                if shared.plan.bulk.is_some() && filling.error().is_none() && fill(shared, &piece, &filling) {
                     let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
                     drop(filling);
                     close(shared, &piece, names, PieceMade { fates, ..PieceMade::default() }, scratch);
@@ -92,6 +92,11 @@ fn make_piece(
 ) -> (Piece, PieceMade) {
     let Ready { piece, records } = ready;
     let mut made = PieceMade::default();
+    if let Some(error) = filling.error() {
+        made.fates = piece.places.iter().map(|place| (*place, Fate::Bad)).collect();
+        made.error = piece.places.first().map(|place| (*place, error.clone()));
+        return (piece, made);
+    }
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(records) {
         let name = names.and_then(|n| n.get(*place));
         let slot = SampleJob { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
@@ -104,6 +109,9 @@ fn make_piece(
                 }
             }
         }
+    }
+    if let Some(error) = lost_mapping(shared, &piece) {
+        made.error = piece.places.first().map(|place| (*place, error));
     }
     (piece, made)
 }
@@ -133,21 +141,50 @@ fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, 
     let (fates, rows, pads) =
         (std::mem::take(&mut flight.fates), std::mem::take(&mut flight.rows), flight.pads);
     drop(state);
+    let mut late = Vec::new();
     let done = match (error, filling.and_then(Arc::into_inner)) {
         (Some((_, e)), _) => Err(e),
         (None, Some(filling)) => {
             // The random numbers of a batch are addressed by its first row, whether that was made or not.
             let first = rows.first().copied().unwrap_or(0);
-            let batch = filling.finish(&shared.plan.spec, &fates, rows, pads, names);
+            let batch =
+                guarded(|| finish(shared, filling, Unfinished { fates, rows, pads, names, bad: &mut late }));
             batch.and_then(|batch| change(shared, batch, piece.epoch, first, scratch))
         }
         (None, None) => Err(Error::Internal { what: "a finished batch is still being written".to_owned() }),
     };
     let mut state = shared.sleep.lock();
     if let Some(flight) = state.flight(number) {
+        flight.bad.extend(late);
         flight.done = Some(done);
     }
     state.batch_finished();
+}
+
+/// A batch whose samples are made.
+struct Unfinished<'a> {
+    fates: Vec<Fate>,
+    rows: Vec<u64>,
+    pads: usize,
+    names: Option<Names>,
+    /// Samples that turn out to be bad only now.
+    bad: &'a mut Vec<(u64, Error)>,
+}
+
+/// Closes a batch. Samples that cannot be padded together with the others are bad samples, too, and follow the policy.
+fn finish(shared: &Shared, filling: Filling, of: Unfinished<'_>) -> Result<Batch> {
+    let Unfinished { mut fates, rows, pads, names, bad } = of;
+    let spec = &shared.plan.spec;
+    for (place, error) in filling.misfits(spec, &fates, shared.settled.batch_bytes) {
+        let name = names.as_ref().and_then(|names| names.get(place));
+        let error = error.at(place_of(shared, rows[place], name));
+        bad.push((rows[place], error.clone()));
+        if shared.on_error == OnError::Raise {
+            return Err(error);
+        }
+        fates[place] = Fate::Bad;
+    }
+    filling.finish(spec, &fates, rows, pads, names)
 }
 
 /// Applies the batch transforms.
@@ -186,6 +223,10 @@ impl SampleJob<'_> {
             Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
             Err(error) => error,
         };
+        // A row that cannot be read now is not a bad row: leaving it out would lose it without a reason in the data.
+        if error.is_storage() && !shared.skip_unreadable {
+            return Err(error);
+        }
         bad.push((row, error.clone()));
         if shared.on_error == OnError::Raise {
             return Err(error);
@@ -204,6 +245,7 @@ impl SampleJob<'_> {
             match instead.attempt(fetch_one(shared, other), scratch) {
                 Ok(true) => return Ok(Fate::Replaced(other)),
                 Ok(false) => {}
+                Err(e) if e.is_storage() && !shared.skip_unreadable => return Err(e),
                 Err(e) => bad.push((other, e)),
             }
         }
@@ -223,8 +265,9 @@ impl SampleJob<'_> {
         let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut slot, scratch));
         if done.is_err() {
             // After a panic the scratch may be inconsistent; a new one is cheap.
-            *scratch = Scratch::new();
+            *scratch = Scratch::with_budget(Arc::clone(&shared.budget));
         }
+        scratch.end_sample();
         done.map_err(|e| e.at(place_of(shared, row, self.name)))
     }
 }

@@ -89,6 +89,11 @@ impl<C: Cut> Parts<C> {
         Ok(Parts { cut, store, parts })
     }
 
+    /// How parts are cut.
+    pub(super) fn cut(&self) -> &C {
+        &self.cut
+    }
+
     pub(super) fn len(&self) -> usize {
         self.parts.len()
     }

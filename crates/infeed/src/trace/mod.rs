@@ -10,7 +10,7 @@ pub use stats::{StageShare, Stats};
 
 use bad::BadSamples;
 use pace::Pace;
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, atomic::AtomicU64};
 
 /// Counters of a loader, over all its epochs. Updated once per piece or batch, so their cost is negligible.
 #[derive(Debug, Default)]
@@ -37,6 +37,8 @@ pub(crate) struct Trace {
     pub(crate) consumer_ns: AtomicU64,
     /// Whether reads come from memory or from a device.
     pub(crate) pace: Pace,
+    /// Reads that were tried again.
+    pub(crate) retries: Arc<AtomicU64>,
     /// Bad samples.
     pub(crate) bad: BadSamples,
 }

@@ -44,6 +44,8 @@ pub struct Stats {
     pub bad_samples: u64,
     /// The first of them.
     pub bad: Vec<BadSample>,
+    /// Reads that failed and were tried again.
+    pub retries: u64,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
     /// The bottleneck, and what to do about it.
@@ -82,6 +84,7 @@ impl Stats {
             idle_share: per(idle, worked),
             bad_samples,
             bad,
+            retries: trace.retries.load(Relaxed),
             damage,
             verdict: String::new(),
         };
@@ -117,6 +120,9 @@ impl fmt::Display for Stats {
                 self.bad_samples,
                 self.bad.first().map_or("", |b| &b.error)
             )?;
+        }
+        if self.retries > 0 {
+            writeln!(f, "retries    {} reads failed and were tried again", self.retries)?;
         }
         for what in &self.damage {
             writeln!(f, "damage     {what}")?;

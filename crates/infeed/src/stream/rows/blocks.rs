@@ -14,7 +14,10 @@ use infeed_records::split::{End, Split};
 use std::{
     fmt,
     io::{ErrorKind, Read},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 /// Bytes per block: large enough that handing it over is negligible, small enough to stay in a core's cache.
@@ -99,6 +102,8 @@ pub(in crate::stream) struct Blocks {
     /// Decompressed bytes before `held`.
     passed: u64,
     over: bool,
+    /// Most bytes of a row.
+    largest: u64,
 }
 
 impl fmt::Debug for Blocks {
@@ -115,6 +120,8 @@ impl fmt::Debug for Blocks {
 pub(in crate::stream) struct BlockCut {
     pub(super) layout: Arc<dyn RowLayout>,
     pub(super) pool: Arc<Pool>,
+    /// Most bytes of a row, if that is less than the layout allows.
+    pub(super) largest: AtomicU64,
 }
 
 impl Cut for BlockCut {
@@ -137,6 +144,7 @@ impl Cut for BlockCut {
             line: layout.numbered().then_some(1),
             passed: 0,
             over: false,
+            largest: self.largest.load(Relaxed).min(layout.largest()),
         })
     }
 
@@ -170,7 +178,7 @@ impl Blocks {
         while !self.over {
             // A row is longer than the block: the next attempt reads twice as much.
             room = room.max(self.held.len() * 2);
-            let mut buffer = self.pool.take(room);
+            let mut buffer = self.pool.take(room)?;
             let kept = self.held.len();
             buffer[..kept].copy_from_slice(&self.held);
             let got = self.fill(&mut buffer[kept..])?;
@@ -186,7 +194,7 @@ impl Blocks {
             let done = ends.last().map_or(0, |end| end.at);
             self.held.clear();
             self.held.extend_from_slice(&buffer[done..len]);
-            let largest = self.layout.largest();
+            let largest = self.largest;
             let mut before = 0;
             for end in &ends {
                 if (end.at - before) as u64 > largest {
@@ -221,9 +229,7 @@ impl Blocks {
     }
 
     fn too_long(&self) -> Error {
-        self.fault(format!(
-            "it has more than {} bytes; max_row=... allows longer ones",
-            self.layout.largest()
-        ))
+        let cure = if self.largest < self.layout.largest() { "memory=..." } else { "max_row=..." };
+        self.fault(format!("it has more than {} bytes; {cure} allows longer ones", self.largest))
     }
 }

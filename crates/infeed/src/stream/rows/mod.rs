@@ -23,7 +23,10 @@ use crate::{
 use blocks::BlockCut;
 use flow::RowFlow;
 use infeed_core::{Error, Flow, Result, Spec, Store, Stream};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 /// Bytes of unused buffers that a stream keeps.
 const KEPT: usize = 64 << 20;
@@ -44,7 +47,11 @@ impl RowStream {
         layout: Arc<dyn RowLayout>,
         paths: Vec<Opening>,
     ) -> Result<RowStream> {
-        let cut = BlockCut { layout: Arc::clone(&layout), pool: Pool::new(KEPT) };
+        let cut = BlockCut {
+            layout: Arc::clone(&layout),
+            pool: Pool::new(KEPT),
+            largest: AtomicU64::new(u64::MAX),
+        };
         let parts = Parts::new(cut, store, paths)?;
         let mut first = None;
         for part in 0..parts.len() {
@@ -87,6 +94,10 @@ impl Stream for RowStream {
     fn start(&self, parts: &[u64]) -> Result<Box<dyn Flow>> {
         let sequence = Sequence::new(&self.parts, parts)?;
         Ok(Box::new(RowFlow::start(sequence, Arc::clone(&self.schema))?))
+    }
+
+    fn set_largest_row(&self, bytes: u64) {
+        self.parts.cut().largest.store(bytes, Relaxed);
     }
 
     fn describe(&self) -> String {

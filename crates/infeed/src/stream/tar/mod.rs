@@ -21,7 +21,7 @@ use crate::{
     store::Pool,
 };
 use fields::Fields;
-use infeed_core::{Bytes, Error, Packing, Result};
+use infeed_core::{Bytes, Error, Packing, Result, memory::readable};
 use std::{io::Read, sync::Arc};
 use tape::Tape;
 
@@ -58,6 +58,8 @@ pub(super) struct TarRows<R> {
     /// The first member of the next row, whose data has not been read.
     pending: Option<Member>,
     over: bool,
+    /// Most bytes of a row.
+    largest: u64,
 }
 
 /// A member that belongs to a row. Its name is in `name`.
@@ -110,7 +112,13 @@ impl<R: Read> TarRows<R> {
             fields: Fields::default(),
             pending: None,
             over: false,
+            largest: LARGEST_ROW,
         }
+    }
+
+    /// The same rows, none larger than this.
+    fn with_largest(self, largest: u64) -> Self {
+        TarRows { largest, ..self }
     }
 
     /// Returns the next row, or `None` after the last. After an error the reader must not be used again.
@@ -259,10 +267,13 @@ impl<R: Read> TarRows<R> {
 
     /// Reads the data of the current member; empty if only names are wanted.
     fn data(&mut self, size: u64, keep: Keep, row: u64) -> Result<Bytes, Halt> {
-        if size > LARGEST || row > LARGEST_ROW {
+        if size > LARGEST || row > self.largest {
             let name = self.name.escape_ascii();
-            let limits = "a stream takes fields of up to 2 GiB and rows of up to 4 GiB";
-            return Err(format!("member `{name}` has {size} bytes; {limits}").into());
+            let (field, row) = (readable(LARGEST.min(self.largest)), readable(self.largest));
+            return Err(format!(
+                "member `{name}` has {size} bytes; here a field of a stream may have {field} and a row {row} (memory=)"
+            )
+            .into());
         }
         if keep == Keep::Names {
             self.step_over(size)?;

@@ -1,6 +1,6 @@
 //! Tars that are read from front to back.
 
-use super::{TarRow, TarRows};
+use super::{LARGEST_ROW, TarRow, TarRows};
 use crate::{
     store::{Pool, Stores},
     stream::{
@@ -12,7 +12,14 @@ use crate::{
     },
 };
 use infeed_core::{Error, FieldSpec, Flow, Record, Result, Spec, Store, Stream, StreamRow, Value};
-use std::{collections::BTreeSet, io::Read, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    io::Read,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 /// Rows that are read to learn the fields.
 const LOOK_AT_ROWS: usize = 64;
@@ -24,6 +31,8 @@ const KEPT: usize = 64 << 20;
 #[derive(Debug)]
 pub(in crate::stream) struct TarCut {
     pub(in crate::stream) pool: Arc<Pool>,
+    /// Most bytes of a row.
+    pub(in crate::stream) largest: AtomicU64,
 }
 
 impl Cut for TarCut {
@@ -32,7 +41,7 @@ impl Cut for TarCut {
 
     fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Self::Reader> {
         let (reader, packing) = compress::unpack(name, bytes)?;
-        Ok(TarRows::new(name, reader, packing, &self.pool))
+        Ok(TarRows::new(name, reader, packing, &self.pool).with_largest(self.largest.load(Relaxed)))
     }
 
     fn next(reader: &mut Self::Reader, keep: Keep) -> Result<Option<TarRow>> {
@@ -57,7 +66,8 @@ impl TarStream {
 
     /// Like [`TarStream::open`], with files of this store.
     pub fn open_in(store: Arc<dyn Store>, paths: Vec<Opening>) -> Result<TarStream> {
-        let parts = Parts::new(TarCut { pool: Pool::new(KEPT) }, store, paths)?;
+        let parts =
+            Parts::new(TarCut { pool: Pool::new(KEPT), largest: AtomicU64::new(LARGEST_ROW) }, store, paths)?;
         let mut names = BTreeSet::new();
         for part in 0..parts.len() {
             let (mut rows, mut bytes) = (0, 0);
@@ -87,6 +97,10 @@ impl Stream for TarStream {
     fn start(&self, parts: &[u64]) -> Result<Box<dyn Flow>> {
         let sequence = Sequence::new(&self.parts, parts)?;
         Ok(Box::new(TarFlow { state: State::Waiting(Box::new(sequence)) }))
+    }
+
+    fn set_largest_row(&self, bytes: u64) {
+        self.parts.cut().largest.store(bytes.min(LARGEST_ROW), Relaxed);
     }
 
     fn describe(&self) -> String {

@@ -1,7 +1,7 @@
 //! Sequential reader of a tar's bytes.
 
 use crate::{store::Pool, stream::compress::lift};
-use infeed_core::{Bytes, Result};
+use infeed_core::{Bytes, Result, memory};
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read},
     sync::Arc,
@@ -42,7 +42,7 @@ impl<R: Read> Tape<R> {
             let mut bytes = vec![0; size];
             return Ok((self.fill(&mut bytes)?, bytes.into()));
         }
-        let mut buffer = self.pool.take(size);
+        let mut buffer = self.pool.take(size)?;
         Ok((self.fill(&mut buffer)?, buffer.freeze()))
     }
 
@@ -51,7 +51,7 @@ impl<R: Read> Tape<R> {
         let (mut bytes, mut filled) = (Vec::new(), 0);
         while filled < size {
             let room = (filled * 2).clamp(TRUSTED, size);
-            bytes.resize(room, 0);
+            memory::resize(&mut bytes, room)?;
             filled += self.fill(&mut bytes[filled..])?;
             if filled < room {
                 break;

@@ -107,18 +107,19 @@ impl<B: Board> Sleep<B> {
     }
 
     /// Keeps threads from starting work and waits, at most `patience`, until none is working. After a fork the child
-    /// then has no lock that is held by a thread it does not have.
-    pub(crate) fn pause(&self, patience: Duration) {
+    /// then has no lock that is held by a thread it does not have. Returns whether none is working.
+    pub(crate) fn pause(&self, patience: Duration) -> bool {
         let mut held = self.lock();
         held.inside.roster.paused = true;
         let start = Instant::now();
         while held.inside.roster.busy > 0 {
             let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {
-                return;
+                return false;
             }
             held = held.wait_for(&self.quiet, left);
         }
+        true
     }
 
     /// Ends a pause. Wakes every thread, because each may have work.
