@@ -146,6 +146,9 @@ pub(crate) struct BenchArgs {
     /// What to do with samples that cannot be made.
     #[arg(long, default_value = "raise")]
     pub(crate) on_error: OnError,
+    /// Run the shell commands (`pipe:`) that the recipe has.
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
     /// Write a report as a single HTML file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -188,6 +191,9 @@ pub(crate) struct VerifyEpochArgs {
     /// The ledgers of all ranks and restarts.
     #[arg(required = true)]
     pub(crate) ledger: Vec<String>,
+    /// Run the shell commands (`pipe:`) that the recipe has.
+    #[arg(long)]
+    pub(crate) allow_commands: bool,
     /// The epoch to verify [default: all epochs in the ledgers].
     #[arg(long)]
     pub(crate) epoch: Option<u64>,

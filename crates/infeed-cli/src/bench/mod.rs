@@ -84,7 +84,7 @@ fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
             let what = "--batch, --image-size and --format are for a PATH; a recipe already contains them";
             return Err(Fault::Usage(what.to_owned()));
         }
-        return Ok(open(recipe(path)?)?);
+        return Ok(open(recipe(path, args.allow_commands)?)?);
     }
     let format = args.format.as_deref().unwrap_or("auto");
     let raw = open(Recipe::new(args.what.clone(), format))?;
@@ -101,11 +101,20 @@ fn plan(args: &BenchArgs) -> Result<Arc<Plan>, Fault> {
     Ok(Arc::new(Plan::new(recipe, Arc::clone(&raw.source))?))
 }
 
-/// Reads a recipe from a file.
-pub(crate) fn recipe(path: &str) -> Result<Recipe, Fault> {
+/// Reads a recipe from a file. A recipe may come from anybody, so it runs shell commands only where that was allowed.
+pub(crate) fn recipe(path: &str, allow_commands: bool) -> Result<Recipe, Fault> {
     let text = std::fs::read_to_string(Path::new(path)).map_err(|e| Error::io("read", path, e))?;
     let read = if path.ends_with(".json") { Recipe::from_json(&text) } else { Recipe::from_toml(&text) };
-    read.map_err(|e| Error::argument(format!("`{path}`: {e}")).into())
+    let recipe = read.map_err(|e| Error::argument(format!("`{path}`: {e}")))?;
+    match recipe.commands().first() {
+        Some(command) if !allow_commands => {
+            let what = format!(
+                "`{path}` would run the command `{command}`; if you trust it, say so with --allow-commands"
+            );
+            Err(Error::argument(what).into())
+        }
+        _ => Ok(recipe),
+    }
 }
 
 /// The numbers of threads to try.

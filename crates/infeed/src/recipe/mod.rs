@@ -67,6 +67,13 @@ impl Recipe {
         Recipe { source: SourceRecipe::files(paths, format), stages: vec![] }
     }
 
+    /// Returns the shell commands that reading it would run (`pipe:`), in all its parts. A recipe from elsewhere is data:
+    /// whoever opens one decides first whether it may run commands.
+    pub fn commands(&self) -> Vec<&str> {
+        let own = self.source.paths.iter().filter_map(|path| path.strip_prefix("pipe:"));
+        own.chain(self.source.parts.iter().flat_map(Recipe::commands)).collect()
+    }
+
     /// Parses JSON.
     pub fn from_json(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|e| Error::argument(format!("recipe: {e}")))
