@@ -237,3 +237,68 @@ def test_pipelines_with_functions_pickle():
     next(iter(loader))
     moved = pickle.loads(pickle.dumps(loader))
     assert moved.state_dict() == loader.state_dict()
+
+
+def test_forks_while_other_threads_consume(tmp_path):
+    """Children that use the loader, another one, or none, and leave by sys.exit: none finds a lock that is held."""
+    body = """
+    import threading
+    with infeed.ShardWriter("t-%d.tar", maxcount=500) as out:
+        for i in range(500):
+            out.write({"__key__": f"{i:04}", "txt": "x" * 3000})
+    data = infeed.tar("t-*.tar", index="off").shuffle(seed=1).batch(8)
+    loader, other = data.to_numpy(threads=2, endless=True), data.to_numpy(threads=1)
+    over = threading.Event()
+
+    def consume():
+        for batch in loader:
+            if over.is_set():
+                return
+
+    threads = [threading.Thread(target=consume) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for n in range(120):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(60)
+            if n % 3 < 2:
+                assert len(next(iter((loader, other)[n % 3]))["txt"]) == 8
+            if n % 2:
+                os._exit(0)
+            sys.exit(0)
+        _, status = os.waitpid(pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 0, (n, status)
+    over.set()
+    for thread in threads:
+        thread.join()
+    print("done")
+    """
+    code, out, err = run(tmp_path, f"import signal\nos.chdir({str(tmp_path)!r})\n" + textwrap.dedent(body))
+    assert (code, out) == (0, "done\n"), err
+
+
+def test_a_fork_waits_for_a_long_decode(tmp_path):
+    """A row group that takes a while to decode: the child can use the loader all the same."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    column = pa.array([f"row {i % 1000}" for i in range(300_000)])
+    table = pa.table({f"s{j}": column for j in range(6)})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=300_000, compression="zstd", use_dictionary=False)
+    body = """
+    loader = infeed.open("t.parquet").batch(4, ragged="list").to_numpy(threads=1, io_threads=1)
+    batches = iter(loader)
+    time.sleep(0.02)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(100)
+        assert next(iter(loader))["s0"][0] == "row 0"
+        os._exit(0)
+    assert next(batches)["s1"][1] == "row 1"
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, status
+    print("done")
+    """
+    code, out, err = run(tmp_path, f"import signal, time\nos.chdir({str(tmp_path)!r})\n" + textwrap.dedent(body))
+    assert (code, out) == (0, "done\n"), err

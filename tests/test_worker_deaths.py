@@ -209,3 +209,59 @@ def test_spawn_and_forkserver_from_a_script(tmp_path):
     env = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, file], env=env, capture_output=True, text=True, timeout=90)
     assert (done.stdout, done.stderr) == ("fine\n", "")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_no_orphans_after_the_consumer_is_killed(tmp_path, method):
+    """Workers end with their consumer, even inside C code that holds the GIL."""
+    script = tmp_path / "consumer.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import ctypes, os, sys
+            import numpy as np
+            import infeed
+
+            class Data:
+                def __len__(self):
+                    return 10_000
+
+                def __getitem__(self, i):
+                    if i > 20:
+                        ctypes.PyDLL(None).sleep(600)
+                    return {"x": np.zeros(10), "pid": os.getpid()}
+
+            if __name__ == "__main__":
+                loader = infeed.wrap(Data()).batch(4).to_numpy(
+                    workers="processes", num_workers=2, multiprocessing_context=sys.argv[1]
+                )
+                pids = set()
+                for n, batch in enumerate(loader):
+                    pids |= {int(pid) for pid in batch["pid"]}
+                    if n == 2:
+                        print(*pids, flush=True)
+            """
+        )
+    )
+    consumer = subprocess.Popen([sys.executable, str(script), method], stdout=subprocess.PIPE, text=True)
+    pids = [int(pid) for pid in consumer.stdout.readline().split()]
+    assert pids
+    time.sleep(0.5)
+    consumer.kill()
+    consumer.wait()
+    alive = set(pids)
+    for _ in range(200):
+        alive = {pid for pid in alive if is_alive(pid)}
+        if not alive:
+            break
+        time.sleep(0.05)
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+    assert not alive
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

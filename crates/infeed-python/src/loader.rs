@@ -1,6 +1,6 @@
 //! Loaders and their epochs.
 
-use crate::{batch::Batch, errors::raise, plan::Plan};
+use crate::{batch::Batch, errors::raise, gate, plan::Plan};
 use infeed::{
     Checkpoint, Next, OnError, Options, World,
     engine::{Changes, Waiting},
@@ -15,19 +15,24 @@ use std::{
 /// How long to wait for a batch before checking for Ctrl-C.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// How long a fork waits for threads to pause. A thread that is inside a user's iterator is not waited for any longer.
-const BEFORE_FORK: Duration = Duration::from_secs(1);
+/// How long a fork waits for a thread at work: longer than a large row group takes to decode.
+const BEFORE_FORK: Duration = Duration::from_secs(20);
 
 /// Runs a plan epoch after epoch.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct Loader {
     inner: Arc<Mutex<infeed::Loader>>,
+    process: u32,
 }
 
 impl Loader {
-    fn lock(&self) -> std::sync::MutexGuard<'_, infeed::Loader> {
-        self.inner.hold()
+    /// Calls `work` with the loader. The locks are taken inside `detach`: outside, two Python threads could deadlock.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut infeed::Loader) -> T) -> T {
+        py.detach(|| {
+            let _inside = gate::enter();
+            work(&mut self.inner.hold())
+        })
     }
 }
 
@@ -35,6 +40,11 @@ impl Drop for Loader {
     /// The GIL must not be held while threads are joined: they may be in the middle of a user's iterator.
     fn drop(&mut self) {
         let inner = Arc::clone(&self.inner);
+        if self.process != std::process::id() {
+            // Its threads are those of the parent.
+            std::mem::forget(inner);
+            return;
+        }
         Python::attach(|py| {
             py.detach(|| inner.hold().rest());
         });
@@ -45,7 +55,7 @@ impl Drop for Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (plan, world, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
-        error_limit=1000, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
+        skip_unreadable=false, error_limit=1000, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         plan: &Plan,
@@ -55,6 +65,7 @@ impl Loader {
         prefetch: Option<usize>,
         memory: Option<u64>,
         on_error: &str,
+        skip_unreadable: bool,
         error_limit: u64,
         persistent: bool,
         ledger_rows: bool,
@@ -71,6 +82,7 @@ impl Loader {
             prefetch,
             memory,
             on_error,
+            skip_unreadable,
             error_limit,
             epoch,
             world,
@@ -80,87 +92,85 @@ impl Loader {
             ledger_rows,
         };
         let inner = infeed::Loader::new(Arc::clone(&plan.inner), options).map_err(raise)?;
-        Ok(Loader { inner: Arc::new(Mutex::new(inner)) })
+        Ok(Loader { inner: Arc::new(Mutex::new(inner)), process: std::process::id() })
     }
 
     /// Starts the next epoch.
     fn start(&self, py: Python<'_>) -> PyResult<Run> {
-        // Threads of a run at another position may have to be stopped first. The lock is taken inside `detach`: outside,
-        // two Python threads could deadlock.
-        let (run, plan) = py
-            .detach(|| {
-                let mut loader = self.lock();
-                loader.start().map(|run| (run, Arc::clone(loader.plan())))
-            })
-            .map_err(raise)?;
-        Ok(Run { inner: Mutex::new(Some(run)), plan })
+        // Threads of a run at another position may have to be stopped first.
+        let start = |loader: &mut infeed::Loader| loader.start().map(|run| (run, Arc::clone(loader.plan())));
+        let (run, plan) = self.with(py, start).map_err(raise)?;
+        Ok(Run::new(run, plan))
     }
 
     /// Starts a run over rows that are given to it.
     fn start_given(&self, py: Python<'_>, epoch: u64) -> PyResult<Run> {
-        let (run, plan) = py
-            .detach(|| {
-                let mut loader = self.lock();
-                loader.start_given(epoch).map(|run| (run, Arc::clone(loader.plan())))
-            })
-            .map_err(raise)?;
-        Ok(Run { inner: Mutex::new(Some(run)), plan })
+        let start = |loader: &mut infeed::Loader| {
+            loader.start_given(epoch).map(|run| (run, Arc::clone(loader.plan())))
+        };
+        let (run, plan) = self.with(py, start).map_err(raise)?;
+        Ok(Run::new(run, plan))
     }
 
     #[getter]
-    fn epoch(&self) -> u64 {
-        self.lock().epoch()
+    fn epoch(&self, py: Python<'_>) -> u64 {
+        self.with(py, |loader| loader.epoch())
     }
 
-    fn set_epoch(&self, epoch: u64) {
-        self.lock().set_epoch(epoch);
+    fn set_epoch(&self, py: Python<'_>, epoch: u64) {
+        self.with(py, |loader| loader.set_epoch(epoch));
     }
 
     /// Steps of an epoch, if its length is known.
     #[getter]
-    fn steps(&self) -> Option<u64> {
-        self.lock().steps()
+    fn steps(&self, py: Python<'_>) -> Option<u64> {
+        self.with(py, |loader| loader.steps())
     }
 
     /// The position of the consumer, as JSON.
-    fn state(&self) -> String {
-        self.lock().checkpoint().to_json()
+    fn state(&self, py: Python<'_>) -> String {
+        self.with(py, |loader| loader.checkpoint().to_json())
     }
 
     /// Resumes from a state.
     fn load_state(&self, py: Python<'_>, state: &str, strict: bool) -> PyResult<()> {
         let checkpoint = Checkpoint::from_json(state).map_err(raise)?;
-        py.detach(|| self.lock().restore(&checkpoint, strict)).map_err(raise)
+        self.with(py, |loader| loader.restore(&checkpoint, strict)).map_err(raise)
     }
 
     /// What was handed out, as JSON.
-    fn ledger(&self) -> String {
-        self.lock().ledger().to_json()
+    fn ledger(&self, py: Python<'_>) -> String {
+        self.with(py, |loader| loader.ledger().to_json())
     }
 
     /// Pauses the threads at a point where they hold no lock, because Python is about to fork.
     fn pause(&self, py: Python<'_>) {
-        py.detach(|| self.lock().pause(BEFORE_FORK));
+        py.detach(|| {
+            if !self.inner.hold().pause(BEFORE_FORK) {
+                gate::leave_busy();
+            }
+        });
     }
 
     /// Resumes the threads.
     fn go_on(&self, py: Python<'_>) {
-        py.detach(|| self.lock().go_on());
+        py.detach(|| self.inner.hold().go_on());
     }
 
     /// Stops the threads that wait for the next epoch.
     fn rest(&self, py: Python<'_>) {
-        py.detach(|| self.lock().rest());
+        self.with(py, |loader| loader.rest());
     }
 
     /// The statistics of the loader, as JSON.
-    fn stats_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.lock().stats()).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    fn stats_json(&self, py: Python<'_>) -> PyResult<String> {
+        let stats = self.with(py, |loader| loader.stats());
+        serde_json::to_string(&stats).map_err(|e| PyRuntimeError::new_err(e.to_string()))
     }
 
     /// The statistics of the loader, as text.
-    fn stats_text(&self) -> String {
-        self.lock().stats().to_string()
+    fn stats_text(&self, py: Python<'_>) -> String {
+        self.with(py, |loader| loader.stats()).to_string()
     }
 }
 
@@ -170,11 +180,17 @@ impl Loader {
 pub(crate) struct Run {
     inner: Mutex<Option<infeed::Run>>,
     plan: Arc<infeed::Plan>,
+    process: u32,
 }
 
 impl Drop for Run {
     /// As for the loader: threads are joined without holding the GIL.
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // Its threads are those of the parent, and its lock may be held by one of them for ever.
+            std::mem::forget(std::mem::take(&mut self.inner));
+            return;
+        }
         let inner = self.inner.hold().take();
         if inner.is_some() {
             Python::attach(|py| py.detach(|| drop(inner)));
@@ -183,10 +199,17 @@ impl Drop for Run {
 }
 
 impl Run {
+    fn new(run: infeed::Run, plan: Arc<infeed::Plan>) -> Self {
+        Run { inner: Mutex::new(Some(run)), plan, process: std::process::id() }
+    }
+
     /// Calls `work` with the run, or `None` if it is closed. The lock is taken inside `detach`: outside, two Python
     /// threads could deadlock.
     fn with<T: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(Option<&mut infeed::Run>) -> T) -> T {
-        py.detach(|| work(self.inner.hold().as_mut()))
+        py.detach(|| {
+            let _inside = gate::enter();
+            work(self.inner.hold().as_mut())
+        })
     }
 
     /// Waits until there is a batch or the end, and checks for Ctrl-C in between.
@@ -205,6 +228,7 @@ impl Run {
     /// Waits for a while, without holding the lock: other threads may call `received` or close the run.
     fn ask(&self, start: Instant, receive: bool) -> infeed::Result<Next> {
         let now = || -> infeed::Result<(Next, Option<Waiting>)> {
+            let _inside = gate::enter();
             let mut inner = self.inner.hold();
             let Some(run) = inner.as_mut() else { return Ok((Next::End, None)) };
             let found = run.take(Some(Duration::ZERO))?;
@@ -264,6 +288,14 @@ impl Run {
 
     /// Stops and joins the threads. Harmless when they are stopped already.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.inner.hold().take()));
+        if self.process == std::process::id() {
+            py.detach(|| {
+                let run = {
+                    let _inside = gate::enter();
+                    self.inner.hold().take()
+                };
+                drop(run);
+            });
+        }
     }
 }

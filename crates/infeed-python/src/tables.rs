@@ -9,6 +9,12 @@ pub(crate) fn entries(kind: &str) -> PyResult<String> {
     infeed::tables::json(kind).map(|table| table.to_string()).map_err(raise)
 }
 
+/// Ends this process when the other end of a socket is gone.
+#[pyfunction]
+pub(crate) fn exit_when_closed(socket: i32) -> PyResult<()> {
+    Ok(infeed::watch::exit_when_closed(socket)?)
+}
+
 /// The number of CPUs this process may use.
 #[pyfunction]
 pub(crate) fn usable_cpus() -> usize {

@@ -63,6 +63,8 @@ pub mod recipe;
 
 pub mod tables;
 
+pub mod watch;
+
 mod families;
 
 mod open;

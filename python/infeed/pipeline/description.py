@@ -28,6 +28,7 @@ class Description:
         self._functions = tuple(functions)
         self._collate = collate
         self._plan: _core.Plan | None = None
+        self._plan_forks = 0
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -38,7 +39,9 @@ class Description:
     @property
     def plan(self) -> _core.Plan:
         """The recipe checked against its data. The first access opens the files."""
-        if self._plan is None:
+        # After a fork that could not wait for busy threads, the parent's plan may hold locks that nobody releases.
+        if self._plan is None or self._plan_forks != _core.lost_forks():
+            self._plan_forks = _core.lost_forks()
             self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
         return self._plan
 

@@ -6,17 +6,16 @@ import faulthandler
 import gc
 import os
 import random
-import select
 import signal
 import socket
 import sys
-import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .failure import Failure
 from .parcel import Parcel
 from .wire import Channel
@@ -83,7 +82,8 @@ def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> N
     faulthandler.enable(file=2)
     # Objects inherited by fork are never garbage here, and traversing them would copy their pages.
     gc.freeze()
-    threading.Thread(target=_leave_with, args=(sock,), daemon=True, name="infeed-watch").start()
+    # Even in the middle of a task, and even if that holds the GIL.
+    _core.exit_when_closed(sock.fileno())
     channel = Channel(sock, name)
     _info = info
     set_seeds(info)
@@ -119,12 +119,3 @@ def _answer(
     except Exception as error:
         channel.arena.abandon()
         return channel.encode(number, Failure.of(error, info.id, os.getpid()))
-
-
-def _leave_with(sock: socket.socket) -> None:
-    """End this process when the consumer's process dies, even in the middle of a task."""
-    poll = select.poll()
-    poll.register(sock.fileno(), 0)
-    while not any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll()):
-        pass
-    os._exit(1)
