@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -335,31 +336,47 @@ def test_compressed_streams_keep_to_memory(tmp_path, kind):
     assert int(lines[-1]) < 500, f"{lines[-1]} MB with memory=200MB"
 
 
-def test_ctrl_c_ends_a_read_that_is_tried_again(tmp_path, faults_library):
-    """Every read fails: the loader is between two tries when the signal comes."""
+@pytest.mark.parametrize("fault", ["EIO", "HANG"])
+def test_ctrl_c_ends_reads_that_fail_or_hang(tmp_path, faults_library, fault):
+    """Every read fails and is tried again, or never returns, when the signal comes."""
     write_tar(tmp_path / "FAULTY.tar", {f"k{i}.bin": b"x" * 5000 for i in range(100)})
     code = """
-        import sys, infeed
+        import os, sys, infeed
         loader = infeed.tar(sys.argv[1], index="off").batch(4).to_numpy(threads=1)
-        import os
         os.environ["RATE"] = "1"
         print("go", flush=True)
         for batch in loader:
             pass
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "FAULTY.tar")]
-    env = {**os.environ, "LD_PRELOAD": faults_library, "FAULT": "EIO", "RATE": "0"}
+    env = {**os.environ, "LD_PRELOAD": faults_library, "FAULT": fault, "RATE": "0"}
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
         assert child.stdout.readline() == "go\n"
-        import time
-
         time.sleep(0.5)
         child.send_signal(signal.SIGINT)
-        _, error = child.communicate(timeout=20)
+        _, error = child.communicate(timeout=30)
     finally:
         child.kill()
     assert "KeyboardInterrupt" in error, error
+
+
+def test_a_stall_names_what_hangs(tmp_path, faults_library):
+    write_tar(tmp_path / "FAULTY.tar", {f"k{i}.bin": b"x" * 5000 for i in range(100)})
+    code = """
+        import os, sys, infeed
+        loader = infeed.tar(sys.argv[1], index="off").batch(4).to_numpy(threads=1, stall_timeout=1)
+        os.environ["RATE"] = "1"
+        try:
+            list(loader)
+        except TimeoutError as error:
+            print(error)
+    """
+    done = run(code, tmp_path / "FAULTY.tar", LD_PRELOAD=faults_library, FAULT="HANG", RATE="0", timeout=60)
+    assert "no batch came for 1." in done.stdout, (done.stdout, done.stderr)
+    assert "reading shard" in done.stdout and "FAULTY.tar" in done.stdout and "row " in done.stdout
+    with pytest.raises(ValueError, match="stall_timeout"):
+        infeed.tar(str(tmp_path / "FAULTY.tar")).batch(4).to_numpy(stall_timeout=0)
 
 
 @pytest.mark.parametrize("command", ["bench", "verify-epoch"])

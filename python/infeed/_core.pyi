@@ -114,6 +114,7 @@ class Loader:
         on_error: str = "raise",
         skip_unreadable: bool = False,
         error_limit: int = 1000,
+        stall_timeout: float | None = None,
         persistent: bool = True,
         ledger_rows: bool = False,
         epoch: int = 0,

@@ -48,6 +48,10 @@ static int fault(int fd, size_t *n) {
         return 2;
     }
     if (!strcmp(name, "END")) return 3;
+    if (!strcmp(name, "HANG")) {
+        sleep(3600);
+        return 0;
+    }
     errno = !strcmp(name, "EINTR") ? EINTR : !strcmp(name, "EAGAIN") ? EAGAIN : !strcmp(name, "ESTALE") ? ESTALE : EIO;
     return 1;
 }

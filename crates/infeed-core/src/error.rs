@@ -127,6 +127,12 @@ pub enum Error {
         /// The most recent error.
         last: String,
     },
+    /// A run that makes no progress.
+    #[error("{what}")]
+    Stalled {
+        /// What its threads are doing.
+        what: String,
+    },
     /// A bug in infeed: an invariant was violated or a worker panicked outside a sample.
     #[error("internal error in infeed: {what}; please report it")]
     Internal {

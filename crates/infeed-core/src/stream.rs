@@ -30,6 +30,11 @@ pub trait Stream: Debug + Send + Sync {
         String::new()
     }
 
+    /// Whether rows come from code of the user, which must not run on after the loader is closed.
+    fn runs_user_code(&self) -> bool {
+        false
+    }
+
     /// Limits the bytes of one row, from the next flow on. Longer rows are errors.
     fn set_largest_row(&self, _bytes: u64) {}
 

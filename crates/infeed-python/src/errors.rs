@@ -2,7 +2,7 @@
 
 use infeed::Error;
 use pyo3::{
-    exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError},
+    exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyTimeoutError, PyValueError},
     prelude::*,
 };
 
@@ -24,6 +24,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Sample { at, .. } => ours("SampleError", (text, at.shard, at.row, at.key, at.field)),
         Error::Unreadable { at, .. } => ours("UnreadableError", (text, at.shard, at.row, at.key, at.field)),
         Error::Changed { path, .. } => ours("DataChangedError", (text, path)),
+        Error::Stalled { .. } => PyTimeoutError::new_err(text),
         Error::TooManyBad { count, limit, .. } => ours("TooManyBadSamples", (text, count, limit)),
         _ => PyRuntimeError::new_err(text),
     }

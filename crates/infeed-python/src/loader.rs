@@ -6,7 +6,10 @@ use infeed::{
     engine::{Changes, Waiting},
 };
 use infeed_core::Hold;
-use pyo3::{exceptions::PyRuntimeError, prelude::*};
+use pyo3::{
+    exceptions::{PyRuntimeError, PyValueError},
+    prelude::*,
+};
 use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -55,7 +58,7 @@ impl Drop for Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (plan, world, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
-        skip_unreadable=false, error_limit=1000, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
+        skip_unreadable=false, error_limit=1000, stall_timeout=None, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         plan: &Plan,
@@ -67,6 +70,7 @@ impl Loader {
         on_error: &str,
         skip_unreadable: bool,
         error_limit: u64,
+        stall_timeout: Option<f64>,
         persistent: bool,
         ledger_rows: bool,
         epoch: u64,
@@ -74,6 +78,13 @@ impl Loader {
         steps_per_epoch: Option<u64>,
     ) -> PyResult<Self> {
         let on_error = OnError::parse(on_error).map_err(raise)?;
+        let seconds = |s: f64| {
+            let wrong = || {
+                PyValueError::new_err(format!("stall_timeout must be a number of seconds above 0, got {s}"))
+            };
+            Duration::try_from_secs_f64(s).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
+        };
+        let stall = stall_timeout.map(seconds).transpose()?;
         let (rank, size, local_rank, local_size) = world;
         let world = World { local_rank, local_size, ..World::new(rank, size).map_err(raise)? };
         let options = Options {
@@ -84,6 +95,7 @@ impl Loader {
             on_error,
             skip_unreadable,
             error_limit,
+            stall,
             epoch,
             world,
             endless,

@@ -37,6 +37,8 @@ class Loader(Face):
     * ``skip_unreadable``: ``on_error`` also applies to rows that the storage cannot deliver, although it was tried again
       for ten seconds. Off by default: a server that is down must not cost rows, so such errors stop the run
     * ``error_limit``: how many bad samples are allowed
+    * ``stall_timeout``: seconds without a batch after which ``TimeoutError`` says what every thread is doing, with shard
+      and row; ``None`` waits for ever
     * ``persistent``: keep threads between epochs; they prepare the next epoch while you use the last batches
     * ``ledger_rows``: the :meth:`ledger` also keeps the row numbers
 
@@ -68,6 +70,7 @@ class Loader(Face):
         on_error: OnError = "raise",
         skip_unreadable: bool = False,
         error_limit: int = 1000,
+        stall_timeout: float | None = None,
         persistent: bool = True,
         ledger_rows: bool = False,
         workers: Workers = "threads",
@@ -90,6 +93,7 @@ class Loader(Face):
             "on_error": on_error,
             "skip_unreadable": skip_unreadable,
             "error_limit": error_limit,
+            "stall_timeout": stall_timeout,
             "persistent": persistent,
             "ledger_rows": ledger_rows,
             "endless": endless,

@@ -29,6 +29,7 @@ class LoaderOptions(TypedDict, total=False):
     on_error: OnError
     skip_unreadable: bool
     error_limit: int
+    stall_timeout: float | None
     persistent: bool
     ledger_rows: bool
     workers: Workers

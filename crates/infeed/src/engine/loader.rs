@@ -170,6 +170,7 @@ impl Loader {
             on_error: self.options.on_error,
             skip_unreadable: self.options.skip_unreadable,
             error_limit: self.options.error_limit,
+            stall: self.options.stall,
             budget: Arc::clone(&self.budget),
             world: self.options.world.clone(),
             pool: Arc::clone(&self.pool),

@@ -19,6 +19,7 @@
 //! The lock is taken a few times per *piece* (some hundred kilobytes), never per sample, so it is not a bottleneck even
 //! for tiny samples on many cores.
 
+mod activity;
 mod checkpoint;
 mod course;
 mod cpus;

@@ -7,6 +7,7 @@ use crate::order::{
 };
 use infeed_core::{Error, Result, memory::DEFAULT_LIMIT};
 use serde::Serialize;
+use std::time::Duration;
 
 /// How a loader runs. Every option has a good default.
 #[derive(Debug, Clone, Serialize)]
@@ -26,6 +27,8 @@ pub struct Options {
     pub skip_unreadable: bool,
     /// The number of bad samples that is too many.
     pub error_limit: u64,
+    /// How long the consumer waits for a batch before that is an error; `None` waits for ever.
+    pub stall: Option<Duration>,
     /// The first epoch.
     pub epoch: u64,
     /// Which rank this is, of how many.
@@ -51,6 +54,7 @@ impl Default for Options {
             on_error: OnError::Raise,
             skip_unreadable: false,
             error_limit: 1000,
+            stall: None,
             epoch: 0,
             world: World::alone(),
             endless: false,

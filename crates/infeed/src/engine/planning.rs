@@ -2,6 +2,7 @@
 //! without work plans for itself.
 
 use super::{
+    activity::Doing,
     course::Step,
     feed::Feed,
     reader::guarded,
@@ -37,7 +38,9 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
         Feed::Stream(_) => {
             // Pulling blocks on the stream: the lock is released, and only one thread pulls at a time.
             state.planning = true;
+            shared.activity.begin(Doing::Pulling);
             let (mut state, pulled) = state.let_go(|| guarded(|| Ok(shared.feed.pull(number))));
+            shared.activity.begin(Doing::Nothing);
             state.planning = false;
             let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
                 let error = Error::Internal { what: "a stream panicked".to_owned() };

@@ -1,8 +1,10 @@
 //! One epoch as the consumer sees it.
 
 use super::{
+    activity::Doing,
     checkpoint::Position,
     home::Home,
+    reader::place_of,
     receipt::{Changes, Receipt},
     threads::{Engine, Shared},
 };
@@ -36,6 +38,28 @@ impl Waiting {
     }
 }
 
+/// The error of a consumer that has waited too long: what every thread is doing, with the row it does it to.
+fn stalled(shared: &Shared, waited: Duration) -> Error {
+    let describe = |(doing, time): (Doing, Duration)| {
+        let (what, row) = match doing {
+            Doing::Reading(row) => ("reading", Some(row)),
+            Doing::Making(row) => ("decoding or transforming", Some(row)),
+            Doing::Pulling | Doing::Nothing => ("waiting for the stream", None),
+        };
+        let place = match row {
+            Some(row) if shared.plan.stream.is_none() => format!(" {}", place_of(shared, row, None)),
+            Some(row) => format!(" row {row}"),
+            None => String::new(),
+        };
+        format!("{what}{place} for {:.1} s", time.as_secs_f64())
+    };
+    let mut busy: Vec<String> = shared.activity.busy().into_iter().take(4).map(describe).collect();
+    if busy.is_empty() {
+        busy.push("no thread is busy".to_owned());
+    }
+    Error::Stalled { what: format!("no batch came for {:.1} s: {}", waited.as_secs_f64(), busy.join("; ")) }
+}
+
 /// One epoch in progress. Dropping it early stops and joins every thread.
 #[derive(Debug)]
 pub struct Run {
@@ -56,6 +80,8 @@ pub struct Run {
     error_limit: u64,
     process: u32,
     left_at: Instant,
+    /// Since when the consumer has waited for the next batch.
+    waiting_since: Option<Instant>,
 }
 
 impl Run {
@@ -80,6 +106,7 @@ impl Run {
             given: None,
             process: std::process::id(),
             left_at: Instant::now(),
+            waiting_since: None,
         }
     }
 
@@ -175,8 +202,19 @@ impl Run {
         }
         let Some(engine) = &mut self.engine else { return Ok(Next::End) };
         let flight = match engine.take(Instant::now(), patience) {
-            Ok(Some(flight)) => flight,
-            Ok(None) => return Ok(Next::Waiting),
+            Ok(Some(flight)) => {
+                self.waiting_since = None;
+                flight
+            }
+            Ok(None) => {
+                let since = *self.waiting_since.get_or_insert_with(Instant::now);
+                if engine.shared.stall.is_none_or(|stall| since.elapsed() < stall) {
+                    return Ok(Next::Waiting);
+                }
+                let error = stalled(&engine.shared, since.elapsed());
+                self.close();
+                return Err(error);
+            }
             Err(error) => {
                 self.close();
                 return Err(error);

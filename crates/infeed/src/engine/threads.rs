@@ -2,6 +2,7 @@
 
 use super::{
     OnError, Plan,
+    activity::Activity,
     feed::Feed,
     options::Settled,
     reader::read_pieces,
@@ -19,6 +20,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long the end of an engine waits for a thread at work.
+const JOIN: Duration = Duration::from_millis(1500);
+
 /// What an engine works with. It belongs to the loader and outlives the engine.
 #[derive(Debug)]
 pub(super) struct Equipment {
@@ -27,6 +31,7 @@ pub(super) struct Equipment {
     pub(super) on_error: OnError,
     pub(super) skip_unreadable: bool,
     pub(super) error_limit: u64,
+    pub(super) stall: Option<Duration>,
     /// What the samples of this loader may take.
     pub(super) budget: Arc<Budget>,
     pub(super) world: World,
@@ -45,6 +50,8 @@ pub(super) struct Shared {
     pub(super) signals: Arc<Signals>,
     /// The process that owns the threads: after a fork the child does not have them.
     pub(super) process: u32,
+    /// What each thread is doing.
+    pub(super) activity: Activity,
     /// The batches in flight, and how the threads sleep and wake each other over them.
     pub(super) sleep: Sleep<State>,
 }
@@ -74,7 +81,9 @@ impl Engine {
         let settled = equipment.settled;
         let sleep = Sleep::new(State::new(settled, limit, Arc::clone(&equipment.trace)));
         let signals = Arc::new(Signals::counting(Arc::clone(&equipment.trace.retries)));
-        let shared = Arc::new(Shared { equipment, feed, signals, process: std::process::id(), sleep });
+        let activity = Activity::new(settled.io_threads + settled.threads);
+        let process = std::process::id();
+        let shared = Arc::new(Shared { equipment, feed, signals, activity, process, sleep });
         let mut engine = Engine { shared, threads: vec![], at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));
         if limit > 0 || given {
@@ -89,8 +98,9 @@ impl Engine {
     }
 
     fn spawn(&mut self, name: String, life: fn(&Shared)) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
+        let (shared, number) = (Arc::clone(&self.shared), self.threads.len());
         let body = move || {
+            Activity::enter(number);
             let _entered = signals::enter(&shared.signals);
             if catch_unwind(AssertUnwindSafe(|| life(&shared))).is_err() {
                 // Samples are guarded one by one, so this is a bug in the engine itself. Stopping is better than
@@ -145,7 +155,7 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Stops and joins every thread. Waits at most for the sample each worker is processing.
+    /// Stops every thread and joins those that end soon.
     fn drop(&mut self) {
         if !self.is_here() {
             // The threads exist in the parent only; joining them here would block for ever.
@@ -154,8 +164,24 @@ impl Drop for Engine {
         }
         self.shared.signals.cancel();
         self.shared.sleep.stop();
+        let stream = self.shared.plan.stream.as_ref();
+        if stream.is_some_and(|plan| plan.stream.runs_user_code()) {
+            // Code of the user must not run on when the interpreter ends.
+            for thread in std::mem::take(&mut self.threads) {
+                let _ = thread.join();
+            }
+            return;
+        }
+        // A read that hangs (a server that is gone) cannot be ended. Its thread is left alone after a while: it owns all that
+        // it uses, and ends when the read does.
+        let start = Instant::now();
         for thread in std::mem::take(&mut self.threads) {
-            let _ = thread.join();
+            while !thread.is_finished() && start.elapsed() < JOIN {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
+            }
         }
     }
 }

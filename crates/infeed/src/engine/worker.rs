@@ -2,6 +2,7 @@
 
 use super::{
     OnError,
+    activity::Doing,
     planning::plan_next,
     reader::{fetch_one, fill, guarded, lost_mapping, place_of, read},
     sample::make,
@@ -62,9 +63,11 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
             }
         };
         let busy = Instant::now();
+        shared.activity.begin(Doing::Making(ready.piece.rows.first().copied().unwrap_or(0)));
         let (piece, made) = make_piece(shared, ready, &filling, names.as_ref(), scratch);
         drop(filling);
         close(shared, &piece, names, made, scratch);
+        shared.activity.begin(Doing::Nothing);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);
@@ -99,6 +102,7 @@ fn make_piece(
     }
     for ((place, row), record) in piece.places.iter().zip(&piece.rows).zip(records) {
         let name = names.and_then(|n| n.get(*place));
+        shared.activity.next(Doing::Making(*row));
         let slot = SampleJob { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
         match slot.make(record, scratch, &mut made.bad) {
             Ok(fate) => made.fates.push((*place, fate)),

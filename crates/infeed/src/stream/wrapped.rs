@@ -70,6 +70,10 @@ impl fmt::Debug for Wrapped {
 }
 
 impl Stream for Wrapped {
+    fn runs_user_code(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &Spec {
         &self.spec
     }
