@@ -14,12 +14,13 @@ use crate::{
         plain,
     },
     open::args::Nulls,
-    shard::{self, BadRow, Blocks},
+    shard::{self, BadRow, Blocks, limit::BlockLimit},
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, cast::AsArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use infeed_core::{Dtype, Error, Result};
+use std::sync::Arc;
 
 /// A block of a shard: where its columns are, and which of its rows are kept.
 pub(crate) struct BlockRef<'a> {
@@ -73,6 +74,7 @@ impl BlockRef<'_> {
 /// Returns the column at the end of a path through structs, null where a struct is null.
 fn inside(array: &ArrayRef, path: &[usize]) -> Result<ArrayRef> {
     let Some((first, rest)) = path.split_first() else { return Ok(array.clone()) };
+    let array = unpacked(array.clone())?;
     let parent = array
         .as_struct_opt()
         .ok_or_else(|| Error::sample("a column is not a struct in this block, as the schema says it is"))?;
@@ -109,7 +111,7 @@ pub(crate) fn decode(
     fields: &[Field],
     set: &FieldSet,
     nulls: Nulls,
-    spares: &Spares,
+    (spares, limit): (&Spares, &BlockLimit),
 ) -> Result<Decoded> {
     let mut wanted: Vec<usize> = vec![];
     for made in &set.made {
@@ -120,15 +122,36 @@ pub(crate) fn decode(
     }
     wanted.sort_unstable();
     wanted.dedup();
+    // Before anything is read: what a footer says of a row group can be a thousand times its bytes.
+    let rows = part.kept.map_or_else(|| part.shard.block_rows()[part.block], |kept| kept.len() as u64);
+    limit.check(rows.saturating_mul(row_bytes(fields, set))).map_err(|e| named(part, e))?;
     let (arrays, bad) = part.sound_columns(&wanted)?;
-    let made = rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| match e {
+    let made = self::rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| named(part, e))?;
+    Ok(Decoded { bad, ..made })
+}
+
+/// The error with the name of the block.
+fn named(part: &BlockRef<'_>, error: Error) -> Error {
+    match error {
         Error::Sample { at, what } => {
             let what = format!("{} {} of `{}`: {what}", part.shard.noun(), part.block, part.shard.name());
             Error::Sample { at, what }
         }
         other => other,
-    })?;
-    Ok(Decoded { bad, ..made })
+    }
+}
+
+/// Bytes of a row, as far as all rows have the same.
+fn row_bytes(fields: &[Field], set: &FieldSet) -> u64 {
+    let one = |made: &Arc<MadeOf>| match &**made {
+        MadeOf::Matrix { dtype, columns } => dtype.size() as u64 * columns.len() as u64,
+        MadeOf::Column { field, .. } => match fields[*field].how {
+            ColumnForm::Number(dtype) => dtype.size() as u64,
+            ColumnForm::Fixed(dtype, count) => (dtype.size() as u64).saturating_mul(count as u64),
+            _ => 0,
+        },
+    };
+    set.made.iter().map(one).fold(0, u64::saturating_add)
 }
 
 /// Converts columns to rows.
@@ -189,7 +212,7 @@ fn rows(
         }
     }
     let size = rows.checked_mul(stride).ok_or_else(|| Error::sample("its rows do not fit memory"))?;
-    let mut memory = spares.take(size);
+    let mut memory = spares.take(size)?;
     let strips: Vec<Strip<'_>> = lanes
         .iter()
         .map(|(offset, width, lane)| Strip { offset: *offset, width: *width, data: &lane.data })

@@ -1,6 +1,6 @@
 //! Row-major layout of blocks: the cells of a row are adjacent, as in batches.
 
-use infeed_core::Hold;
+use infeed_core::{Error, Hold, Result, memory};
 use std::sync::Mutex;
 
 /// Buffers from this size on are kept for the next block; smaller ones are cheap to allocate.
@@ -20,7 +20,7 @@ const SPARES: usize = 8;
 
 impl Spares {
     /// Returns a buffer of `len` bytes with unspecified contents.
-    pub(crate) fn take(&self, len: usize) -> Vec<u8> {
+    pub(crate) fn take(&self, len: usize) -> Result<Vec<u8>> {
         if len >= LARGE {
             let mut free = self.free.hold();
             // Not one that is much too large: the cache would underestimate its size.
@@ -29,10 +29,10 @@ impl Spares {
                 let mut memory = free.swap_remove(at);
                 drop(free);
                 memory.resize(len, 0);
-                return memory;
+                return Ok(memory);
             }
         }
-        vec![0; len]
+        fresh(len)
     }
 
     /// Keeps a buffer for the next block.
@@ -46,6 +46,16 @@ impl Spares {
         }
         free.push(memory);
     }
+}
+
+/// New memory of zeros. The system hands large pieces out as zeros, so that asking for them costs nothing, unlike writing them;
+/// asking first whether there is as much makes an error of what would end the process.
+fn fresh(len: usize) -> Result<Vec<u8>> {
+    drop(memory::with_capacity::<u8>(len).map_err(|e| match e {
+        Error::Sample { what, at } => Error::Sample { what: format!("its rows need memory: {what}"), at },
+        other => other,
+    })?);
+    Ok(vec![0; len])
 }
 
 /// One column to be packed into rows.
@@ -98,14 +108,14 @@ mod tests {
     #[test]
     fn memory_is_used_again_where_it_fits() {
         let spares = Spares::default();
-        let first = spares.take(LARGE + 100);
+        let first = spares.take(LARGE + 100).unwrap();
         let address = first.as_ptr();
         spares.give(first);
-        let larger = spares.take(2 * LARGE);
+        let larger = spares.take(2 * LARGE).unwrap();
         assert_ne!(larger.as_ptr(), address, "too small");
-        let again = spares.take(LARGE + 50);
+        let again = spares.take(LARGE + 50).unwrap();
         assert_eq!((again.as_ptr(), again.len()), (address, LARGE + 50));
         spares.give(again);
-        assert_eq!(spares.take(LARGE + 100).len(), LARGE + 100);
+        assert_eq!(spares.take(LARGE + 100).unwrap().len(), LARGE + 100);
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod hugging_face;
 pub(crate) mod params;
 
 use crate::{
-    shard::{Blocks, avro, bytes::ShardBytes, csv, ipc, parquet, sqlite},
+    shard::{Blocks, avro, bytes::ShardBytes, csv, depth, ipc, limit::BlockLimit, parquet, sqlite},
     source::TableSource,
 };
 use args::TableArgs;
@@ -57,6 +57,8 @@ pub(crate) struct ShardFiles<'a> {
     pub(crate) store: &'a Arc<dyn Store>,
     pub(crate) shards: &'a [Shard],
     pub(crate) args: &'a TableArgs,
+    /// What a block of one may take.
+    pub(crate) limit: &'a Arc<BlockLimit>,
     /// How many of them may be opened at once.
     pub(crate) threads: usize,
 }
@@ -68,7 +70,7 @@ impl ShardFiles<'_> {
         work: impl Fn(usize, ShardBytes) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         parallel::map(self.shards.len(), self.threads, |at| {
-            work(at, ShardBytes::open(self.store, &self.shards[at], self.args.reading)?)
+            work(at, ShardBytes::open(self.store, &self.shards[at], self.args.reading, self.limit)?)
         })
     }
 
@@ -113,11 +115,14 @@ fn table(format: &TableFormat, request: &OpenRequest<'_>) -> Result<TableSource>
     let OpenRequest { store, paths, listed, threads, .. } = *request;
     let args = TableArgs::parse(&request.args()?)?;
     let shards = files::expand(format, &**store, paths, listed, args.split.as_deref())?;
-    let files = ShardFiles { entry: &format.entry, store, shards: &shards, args: &args, threads };
+    let limit = Arc::new(BlockLimit::default());
+    let files =
+        ShardFiles { entry: &format.entry, store, shards: &shards, args: &args, limit: &limit, threads };
     let shards = (format.shards)(&files)?;
+    shards.iter().try_for_each(|shard| depth::check(shard.schema(), shard.name()))?;
     let columns = fields::columns(&shards, &args)?;
     let fields = fields::fields(&columns, &args)?;
-    TableSource::new((format.entry.name, store), shards, columns, fields, &args)
+    TableSource::new((format.entry.name, store, limit), shards, columns, fields, &args)
 }
 
 /// Returns the format of a file or folder, by its first bytes and its name.

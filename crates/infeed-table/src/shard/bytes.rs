@@ -1,5 +1,6 @@
 //! Reads byte ranges of one shard, in any store.
 
+use super::limit::BlockLimit;
 use infeed_core::{Bytes, Error, Hold, Result, Shard, Store, StoreExt};
 use std::{
     ops::Range,
@@ -27,12 +28,19 @@ pub(crate) struct ShardBytes {
     store: Arc<dyn Store>,
     shard: Shard,
     map: Option<Bytes>,
+    /// The limit on the decoded size of one block.
+    pub(crate) limit: Arc<BlockLimit>,
     /// The last read-ahead, with its offset.
     ahead: Mutex<(u64, Bytes)>,
 }
 
 impl ShardBytes {
-    pub(crate) fn open(store: &Arc<dyn Store>, shard: &Shard, how: Reading) -> Result<Self> {
+    pub(crate) fn open(
+        store: &Arc<dyn Store>,
+        shard: &Shard,
+        how: Reading,
+        limit: &Arc<BlockLimit>,
+    ) -> Result<Self> {
         let map = match how {
             // An empty file cannot be mapped.
             Reading::Mapped if shard.size > 0 => store.map(shard)?,
@@ -44,6 +52,7 @@ impl ShardBytes {
             store: Arc::clone(store),
             shard: shard.clone(),
             map,
+            limit: Arc::clone(limit),
             ahead: Mutex::default(),
         })
     }

@@ -3,7 +3,9 @@
 pub(crate) mod avro;
 pub(crate) mod bytes;
 pub(crate) mod csv;
+pub(crate) mod depth;
 pub(crate) mod ipc;
+pub(crate) mod limit;
 pub(crate) mod parquet;
 pub(crate) mod sqlite;
 

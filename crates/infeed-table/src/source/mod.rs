@@ -21,7 +21,7 @@ use crate::{
         numbers::Fault,
     },
     open::args::{Nulls, TableArgs},
-    shard::Blocks,
+    shard::{Blocks, limit::BlockLimit},
     source::{filter::Kept, lookup::Lookup},
 };
 use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Store, Tensor, Value};
@@ -56,11 +56,13 @@ pub struct TableSource {
     pub(crate) weights: Vec<u64>,
     pub(crate) sets: Mutex<Vec<Arc<FieldSet>>>,
     pub(crate) cache: Cache,
+    /// What a block may take.
+    pub(crate) limit: Arc<BlockLimit>,
 }
 
 impl TableSource {
     pub(crate) fn new(
-        (kind, store): (&'static str, &Arc<dyn Store>),
+        (kind, store, limit): (&'static str, &Arc<dyn Store>, Arc<BlockLimit>),
         shards: Vec<Arc<dyn Blocks>>,
         columns: Columns,
         fields: Vec<(Arc<str>, FieldSpec, MadeOf)>,
@@ -90,11 +92,14 @@ impl TableSource {
         block_rows.retain(|rows| *rows > 0);
         if block_rows.is_empty() {
             let name = shards.first().map_or("", |shard| shard.name());
-            let what = if args.filter.is_some() { "no row fulfils where=" } else { "there are no rows" };
-            return Err(Error::argument(format!(
-                "{what}: `{name}` and {} more",
-                shards.len().saturating_sub(1)
-            )));
+            let what =
+                if args.filter.is_some() { "no row fulfils where= in" } else { "there are no rows in" };
+            let more = match shards.len() {
+                0 | 1 => String::new(),
+                2 => " and in another file".to_owned(),
+                files => format!(" and in {} other files", files - 1),
+            };
+            return Err(Error::argument(format!("{what} `{name}`{more}")));
         }
         let lookup = Lookup::new(&block_rows);
         let starts: Vec<Lookup> = shards.iter().map(|shard| Lookup::new(shard.block_rows())).collect();
@@ -120,6 +125,7 @@ impl TableSource {
             weights: vec![],
             sets: Mutex::default(),
             cache: Cache::new(),
+            limit,
         };
         source.weights = source
             .made
@@ -170,7 +176,8 @@ impl TableSource {
     pub(crate) fn decoded(&self, blocks: &[usize], set: &FieldSet) -> Result<Vec<Arc<Decoded>>> {
         let keys: Vec<(usize, u32)> = blocks.iter().map(|block| (*block, set.number)).collect();
         self.cache.get(&keys, &|(block, _)| {
-            decode(&self.part(block), &self.columns.fields, set, self.nulls, &self.cache.spares)
+            let part = self.part(block);
+            decode(&part, &self.columns.fields, set, self.nulls, (&self.cache.spares, &self.limit))
         })
     }
 

@@ -91,6 +91,7 @@ impl Source for TableSource {
 
     fn set_memory(&self, bytes: u64) {
         self.cache.set_memory(bytes);
+        self.limit.set(bytes);
     }
 
     fn describe(&self) -> String {
