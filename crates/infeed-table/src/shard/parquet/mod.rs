@@ -3,25 +3,28 @@
 mod bits;
 mod chunk;
 mod column;
+mod footer;
+mod old_times;
+mod pages;
 mod ranges;
+mod strangers;
+mod thrift;
 
 use crate::{
     open::{TableFormat, open, params},
-    shard::{Blocks, bytes::ShardBytes},
+    shard::{BadRow, Blocks, bytes::ShardBytes},
 };
 use ::parquet::arrow::{
     ProjectionMask,
-    arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+    arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder},
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use chunk::Chunks;
 use infeed_core::{Bytes, Can, Error, FormatEntry, Magic, Result};
 use infeed_order::filter::Range;
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use old_times::OldTimes;
+use std::sync::Arc;
 
 /// The format.
 pub(crate) const FORMAT: TableFormat = TableFormat {
@@ -47,9 +50,6 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
 /// Rows decoded at a time by the general reader, so that the footer's claims do not determine the memory used.
 const AT_ONCE: usize = 1 << 16;
 
-/// Bytes read first, from the end of a file.
-const TAIL: u64 = 64 << 10;
-
 /// One file.
 #[derive(Debug)]
 pub(crate) struct ParquetShard {
@@ -58,17 +58,18 @@ pub(crate) struct ParquetShard {
     rows: Vec<u64>,
     /// Start and end (exclusive) of the leaves of every top-level column.
     leaves: Vec<(usize, usize)>,
+    /// Columns of an old type of times, where there are some.
+    old_times: Option<OldTimes>,
 }
 
 impl ParquetShard {
     fn open(input: ShardBytes) -> Result<Self> {
-        let opened = catch_unwind(AssertUnwindSafe(|| footer(&input)));
-        let meta = opened.unwrap_or_else(|_| Err(bad_footer(&input, "it is damaged")))?;
+        let meta = footer::read(&input)?;
         let mut rows = vec![];
         for (number, group) in meta.metadata().row_groups().iter().enumerate() {
             let count = u64::try_from(group.num_rows()).ok().filter(|n| *n <= u64::from(u32::MAX));
             rows.push(count.ok_or_else(|| {
-                bad_footer(&input, &format!("row group {number} has {} rows", group.num_rows()))
+                footer::bad(&input, &format!("row group {number} has {} rows", group.num_rows()))
             })?);
         }
         let schema = meta.parquet_schema();
@@ -81,25 +82,39 @@ impl ParquetShard {
                 last.1 = leaf + 1;
             }
         }
-        Ok(ParquetShard { input, meta, rows, leaves })
+        let old_times = OldTimes::find(&meta).map_err(|e| footer::bad(&input, &e.to_string()))?;
+        Ok(ParquetShard { input, meta, rows, leaves, old_times })
     }
 
-    /// Reads the columns that the fast path does not support.
-    fn general(&self, block: usize, columns: &[usize], parts: &[(u64, Bytes)]) -> Result<Vec<ArrayRef>> {
+    /// Reads the columns that the fast path does not support, with the types that `meta` gives them.
+    fn general(
+        &self,
+        meta: &ArrowReaderMetadata,
+        block: usize,
+        columns: &[usize],
+        parts: &[(u64, Bytes)],
+    ) -> Result<Vec<ArrayRef>> {
         let mut chunks = Chunks::new(self.input.len);
         for (start, bytes) in parts {
             chunks.push(*start, bytes.clone());
         }
         let mask = ProjectionMask::roots(self.meta.parquet_schema(), columns.iter().copied());
         let rows = self.rows[block] as usize;
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, self.meta.clone())
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(chunks, meta.clone())
             .with_projection(mask)
             .with_row_groups(vec![block])
             .with_batch_size(rows.clamp(1, AT_ONCE))
             .build()
             .map_err(|e| failed(&e))?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
-        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|e| failed(&e))?;
+        let (mut batches, mut bytes): (Vec<RecordBatch>, u64) = (vec![], 0);
+        for batch in reader {
+            let batch = batch.map_err(|e| failed(&e))?;
+            // Few bytes can stand for many: a dictionary of one long text, for example.
+            bytes = bytes.saturating_add(batch.get_array_memory_size() as u64);
+            self.input.limit.check(bytes)?;
+            batches.push(batch);
+        }
         let whole = match batches.len() {
             1 => batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema)),
             _ => arrow_select::concat::concat_batches(&schema, &batches).map_err(|e| failed(&e))?,
@@ -113,47 +128,6 @@ impl ParquetShard {
 
 fn failed(what: &dyn std::fmt::Display) -> Error {
     Error::sample(format!("it cannot be decoded ({what}); write the file again or leave it out"))
-}
-
-fn bad_footer(input: &ShardBytes, what: &str) -> Error {
-    input.damaged(
-        input.len.saturating_sub(8),
-        format!("the footer cannot be used: {what}; write the file again"),
-    )
-}
-
-fn footer(input: &ShardBytes) -> Result<ArrowReaderMetadata> {
-    if input.len < 12 {
-        return Err(bad_footer(input, "the file is too short for a Parquet file"));
-    }
-    // More than the last eight bytes: usually the whole footer, in one request.
-    let most = input.len.min(TAIL);
-    let end = input.get(input.len - most, most)?;
-    let tail = &end[end.len() - 8..];
-    if &tail[4..] == b"PARE" {
-        return Err(bad_footer(input, "it is encrypted, which is not supported"));
-    }
-    if &tail[4..] != b"PAR1" {
-        let head = input.get(0, 4)?;
-        let what = match &head[..] {
-            b"PAR1" => "a Parquet file starts here and its end is missing: it was cut off",
-            b"ARRO" => "this is an Arrow file, not Parquet; open it with infeed.arrow",
-            _ => "this is no Parquet file: it does not end with PAR1",
-        };
-        return Err(bad_footer(input, what));
-    }
-    let len = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    let Some(start) = input.len.checked_sub(8 + len) else {
-        return Err(bad_footer(input, &format!("it says that it has {len} bytes, more than the file")));
-    };
-    let mut chunks = Chunks::new(input.len);
-    let footer = match (len + 8).checked_sub(most) {
-        None | Some(0) => end.slice((most - len - 8) as usize..),
-        Some(_) => input.get(start, len + 8)?,
-    };
-    chunks.push(start, footer);
-    ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new())
-        .map_err(|e| bad_footer(input, &e.to_string()))
 }
 
 impl Blocks for ParquetShard {
@@ -174,11 +148,27 @@ impl Blocks for ParquetShard {
     }
 
     fn read(&self, block: usize, columns: &[usize]) -> Result<Vec<ArrayRef>> {
+        let (arrays, bad) = self.read_sound(block, columns)?;
+        bad.into_iter().next().map_or(Ok(arrays), |(_, what)| Err(Error::sample(what)))
+    }
+
+    fn read_sound(&self, block: usize, columns: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
         let group = self.meta.metadata().row_group(block);
         let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
         let ranges: Vec<(u64, u64)> = leaves.map(|leaf| group.column(leaf).byte_range()).collect();
         let parts = ranges.iter().map(|range| range.0).zip(self.input.get_all(&ranges)?);
-        let mut parts = parts.collect::<Vec<_>>().into_iter();
+        let parts: Vec<(u64, Bytes)> = parts.collect();
+        let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
+        let mut unpacked = 0u64;
+        for (leaf, (_, bytes)) in leaves.zip(&parts) {
+            let chunk = group.column(leaf);
+            let values = u64::try_from(chunk.num_values()).unwrap_or(0);
+            let size = pages::check(bytes, values)
+                .map_err(|what| failed(&format!("column `{}`: {what}", chunk.column_descr().name())))?;
+            unpacked = unpacked.saturating_add(size);
+        }
+        self.input.limit.check(unpacked)?;
+        let mut parts = parts.into_iter();
         let mut out: Vec<Option<ArrayRef>> = Vec::with_capacity(columns.len());
         let (mut rest, mut rest_parts) = (vec![], vec![]);
         for column in columns {
@@ -192,12 +182,20 @@ impl Blocks for ParquetShard {
             out.push(fast);
         }
         if !rest.is_empty() {
-            let mut others = self.general(block, &rest, &rest_parts)?.into_iter();
+            let mut others = self.general(&self.meta, block, &rest, &rest_parts)?.into_iter();
             for empty in out.iter_mut().filter(|array| array.is_none()) {
                 *empty = others.next();
             }
         }
-        Ok(out.into_iter().flatten().collect())
+        let mut bad = vec![];
+        if let Some(old) = &self.old_times {
+            let own: Vec<usize> =
+                rest.iter().copied().filter(|column| old.columns.contains(column)).collect();
+            if !own.is_empty() {
+                bad = old.unfit(&self.general(&old.meta, block, &own, &rest_parts)?, &own, self.schema());
+            }
+        }
+        Ok((out.into_iter().flatten().collect(), bad))
     }
 
     fn range(&self, block: usize, column: usize) -> Option<Range> {
