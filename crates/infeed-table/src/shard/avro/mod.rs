@@ -1,15 +1,24 @@
 //! Avro object container files: a block of rows is a block of the file.
+//!
+//! The library trusts what a file says. So the header is read here, the schema is checked before it is used, blocks are
+//! unpacked here, and the library gets one block at a time, as a file of its own that is not compressed.
+
+mod codec;
+mod header;
+mod schema;
 
 use crate::{
     open::{TableFormat, open, params},
     shard::{Blocks, bytes::ShardBytes},
 };
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_avro::reader::ReaderBuilder;
+use arrow_array::ArrayRef;
+use arrow_avro::{reader::ReaderBuilder, schema::AvroSchema};
 use arrow_schema::SchemaRef;
-use infeed_core::{Bytes, Can, Error, FormatEntry, Magic, Result};
+use header::{Header, SYNC, zigzag};
+use infeed_core::{Can, Error, FormatEntry, Magic, Result};
+use schema::AvroTypes;
 use std::{
-    io::Cursor,
+    io::{Cursor, Read},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -32,127 +41,94 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
     data_sets: false,
 };
 
-const SYNC: u64 = 16;
-
 /// Bytes read to parse the two numbers before a block.
 const PEEK: u64 = 20;
+
+/// Rows that a block is said to have beyond those that it has, so that bytes behind the last one are read as rows, too, and
+/// found. The library reads such bytes for ever when no row is left.
+const BEYOND: u64 = 1 << 40;
 
 /// One file.
 #[derive(Debug)]
 pub(crate) struct AvroShard {
     input: ShardBytes,
-    /// Everything before the first block: magic, metadata, sync marker.
-    header: Bytes,
+    header: Header,
+    types: AvroTypes,
+    /// What a file begins with that has one block of this one.
+    front: Vec<u8>,
     schema: SchemaRef,
     rows: Vec<u64>,
-    /// Start and length of each block, including its numbers and its sync marker.
+    /// Where the bytes of each block lie, and how many they are.
     places: Vec<(u64, u64)>,
 }
 
 impl AvroShard {
     fn open(input: ShardBytes) -> Result<Self> {
-        let header = header(&input)?;
-        let sync = header.slice(header.len() - SYNC as usize..);
-        let (mut rows, mut places) = (vec![], vec![]);
-        let mut at = header.len() as u64;
-        while at < input.len {
-            let peek = input.get(at, PEEK.min(input.len - at))?;
-            let mut numbers = &peek[..];
-            let (Some(count), Some(size)) = (zigzag(&mut numbers), zigzag(&mut numbers)) else {
-                return Err(
-                    input.damaged(at, format!("block {} has no length: the file was cut off", rows.len()))
-                );
-            };
-            let lead = (peek.len() - numbers.len()) as u64;
-            let (Ok(count), Ok(size)) = (u64::try_from(count), u64::try_from(size)) else {
-                return Err(input.damaged(at, format!("block {} has a negative length", rows.len())));
-            };
-            let len = lead.checked_add(size).and_then(|len| len.checked_add(SYNC));
-            let end = len.and_then(|len| at.checked_add(len)).filter(|end| *end <= input.len);
-            let (Some(len), Some(end)) = (len, end) else {
-                let what =
-                    format!("block {} has {size} bytes and the file ends before: it was cut off", rows.len());
-                return Err(input.damaged(at, what));
-            };
-            if input.get(end - SYNC, SYNC)? != sync {
-                let what =
-                    format!("the sync marker after block {} is wrong: the block is damaged", rows.len());
-                return Err(input.damaged(end - SYNC, what));
-            }
-            if count > u64::from(u32::MAX) {
-                return Err(input.damaged(at, format!("block {} claims {count} rows", rows.len())));
-            }
-            if count > 0 {
-                rows.push(count);
-                places.push((at, len));
-            }
-            at = end;
-        }
+        let header = header::read(&input)?;
+        let unusable = |what: &str| input.damaged(4, format!("its schema cannot be used: {what}"));
+        let types = AvroTypes::new(&header.schema).map_err(|what| unusable(&what))?;
+        let front = header::plain(&types.root.to_string(), &header.sync);
         let schema = catch_unwind(AssertUnwindSafe(|| {
-            ReaderBuilder::new().build(Cursor::new(&header)).map(|reader| reader.schema())
+            ReaderBuilder::new().build(Cursor::new(&front)).map(|reader| reader.schema())
         }));
         let schema = match schema {
             Ok(Ok(schema)) => schema,
-            Ok(Err(e)) => return Err(input.damaged(4, format!("its schema cannot be used: {e}"))),
-            Err(_) => return Err(input.damaged(4, "its schema cannot be used")),
+            Ok(Err(e)) => return Err(unusable(&e.to_string())),
+            Err(_) => return Err(unusable("it makes no sense")),
         };
-        Ok(AvroShard { input, header, schema, rows, places })
+        let (rows, places) = blocks(&input, &header, types.width)?;
+        Ok(AvroShard { input, header, types, front, schema, rows, places })
     }
 }
 
-/// Returns the bytes before the first block.
-fn header(input: &ShardBytes) -> Result<Bytes> {
-    let none = || input.damaged(0, "this is no Avro file: it does not begin with `Obj`");
-    if input.len < 4 || &input.get(0, 4)?[..] != b"Obj\x01" {
-        return Err(none());
-    }
-    let cut = || input.damaged(4, "its header is cut off or damaged");
-    let mut most = input.len.min(1 << 16);
-    loop {
-        let bytes = input.get(0, most)?;
-        if let Some(len) = metadata(&bytes[4..]) {
-            return Ok(bytes.slice(..4 + len));
+/// Rows of every block, and where its bytes lie.
+type BlockPlaces = (Vec<u64>, Vec<(u64, u64)>);
+
+/// Goes from block to block.
+fn blocks(input: &ShardBytes, header: &Header, width: u64) -> Result<BlockPlaces> {
+    let (mut rows, mut places) = (vec![], vec![]);
+    let sync = SYNC as u64;
+    let mut at = header.len;
+    while at < input.len {
+        let number = rows.len();
+        let peek = input.get(at, PEEK.min(input.len - at))?;
+        let mut numbers = &peek[..];
+        let (Some(count), Some(size)) = (zigzag(&mut numbers), zigzag(&mut numbers)) else {
+            return Err(input.damaged(at, format!("block {number} has no length: the file was cut off")));
+        };
+        let (Ok(count), Ok(size)) = (u64::try_from(count), u64::try_from(size)) else {
+            return Err(input.damaged(at, format!("block {number} has a negative length")));
+        };
+        let start = at + (peek.len() - numbers.len()) as u64;
+        let end = start.checked_add(size).and_then(|end| end.checked_add(sync));
+        let Some(end) = end.filter(|end| *end <= input.len) else {
+            let what = format!("block {number} has {size} bytes and the file ends before: it was cut off");
+            return Err(input.damaged(at, what));
+        };
+        if input.get(end - sync, sync)? != header.sync {
+            let what = format!("the sync marker after block {number} is wrong: the block is damaged");
+            return Err(input.damaged(end - sync, what));
         }
-        if most == input.len || most >= 1 << 28 {
-            return Err(cut());
+        let fits = header.codec != codec::Codec::None || fits(count, width, size);
+        if count > u64::from(u32::MAX) || !fits {
+            let what = format!("block {number} claims {count} rows and has {size} bytes");
+            return Err(input.damaged(at, what));
         }
-        most = (most * 16).min(input.len);
+        if count == 0 && size > 0 && header.codec == codec::Codec::None {
+            return Err(input.damaged(at, format!("block {number} has {size} bytes and no rows")));
+        }
+        if count > 0 {
+            rows.push(count);
+            places.push((start, size));
+        }
+        at = end;
     }
+    Ok((rows, places))
 }
 
-/// Returns the length of the metadata and the sync marker; `None` if there are too few bytes.
-fn metadata(all: &[u8]) -> Option<usize> {
-    let mut rest = all;
-    loop {
-        let mut count = zigzag(&mut rest)?;
-        if count == 0 {
-            break;
-        }
-        if count < 0 {
-            // The size of the pairs in bytes precedes them.
-            zigzag(&mut rest)?;
-            count = count.checked_neg()?;
-        }
-        for _ in 0..count.checked_mul(2)? {
-            let len = usize::try_from(zigzag(&mut rest)?).ok()?;
-            rest = rest.get(len..)?;
-        }
-    }
-    rest.get(SYNC as usize..).map(|after| all.len() - after.len())
-}
-
-/// Parses a zigzag-encoded variable-length integer.
-fn zigzag(bytes: &mut &[u8]) -> Option<i64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 127) << shift;
-        if byte & 128 == 0 {
-            return Some((value >> 1) as i64 ^ -((value & 1) as i64));
-        }
-    }
-    None
+/// Whether so many rows can be in so many bytes.
+fn fits(rows: u64, width: u64, bytes: u64) -> bool {
+    rows.checked_mul(width).is_some_and(|least| least <= bytes)
 }
 
 impl Blocks for AvroShard {
@@ -176,20 +152,29 @@ impl Blocks for AvroShard {
         let fail = |what: &dyn std::fmt::Display| {
             Error::sample(format!("it cannot be decoded ({what}); write the file again or leave it out"))
         };
-        let (start, len) = self.places[block];
-        // Build a file with only this block.
-        let mut file = Vec::with_capacity(self.header.len() + len as usize);
-        file.extend_from_slice(&self.header);
-        file.extend_from_slice(&self.input.get(start, len)?);
-        let reader = ReaderBuilder::new()
-            .with_batch_size((self.rows[block] as usize).clamp(1, 1 << 16))
-            .with_projection(columns.to_vec())
-            .build(Cursor::new(file))
-            .map_err(|e| fail(&e))?;
-        let schema = reader.schema();
-        let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(|e| fail(&e))?;
-        let whole = arrow_select::concat::concat_batches(&schema, &batches).map_err(|e| fail(&e))?;
-        Ok(whole.columns().to_vec())
+        let ((start, size), rows) = (self.places[block], self.rows[block]);
+        let bytes = self.header.codec.unpack(self.input.get(start, size)?, &self.input.limit)?;
+        if !fits(rows, self.types.width, bytes.len() as u64) {
+            return Err(fail(&format!("it claims {rows} rows and has {} bytes", bytes.len())));
+        }
+        let mut front = self.front.clone();
+        header::put(rows + BEYOND, &mut front);
+        header::put(bytes.len() as u64, &mut front);
+        let file = Cursor::new(front).chain(Cursor::new(&bytes)).chain(Cursor::new(&self.header.sync));
+        let mut reader = ReaderBuilder::new().with_batch_size(rows as usize);
+        if !columns.iter().copied().eq(0..self.schema.fields().len()) {
+            reader = reader.with_reader_schema(AvroSchema::new(self.types.project(columns).to_string()));
+        }
+        let mut reader = reader.build(file).map_err(|e| fail(&e))?;
+        // As many rows as the block has, and then nothing: the next ones would begin behind the last.
+        let whole = match reader.next() {
+            Some(batch) => batch.map_err(|e| fail(&e))?,
+            None => return Err(fail(&"there are no rows in it")),
+        };
+        match reader.next() {
+            None => Ok(whole.columns().to_vec()),
+            Some(_) => Err(fail(&format!("there are bytes behind the last of its {rows} rows"))),
+        }
     }
 
     fn column_bytes(&self, _column: usize) -> u64 {
