@@ -25,6 +25,12 @@ pub(crate) fn common(shards: &[Arc<dyn Blocks>], needed: &[String], all: bool) -
             first.name()
         )));
     }
+    if there.is_empty() && odd.is_empty() {
+        return Err(Error::argument(format!("`{}` has no columns", first.name())));
+    }
+    if let Some((name, kind)) = odd.first().filter(|_| all) {
+        return Err(unsupported(first.name(), name, kind));
+    }
     if !all {
         let mut wanted: Vec<Field> = vec![];
         for name in needed {
@@ -58,6 +64,9 @@ pub(crate) fn common(shards: &[Arc<dyn Blocks>], needed: &[String], all: bool) -
 /// Returns where a shard has the fields of the first one.
 fn one(wanted: &[Field], first: &dyn Blocks, shard: &dyn Blocks, all: bool) -> Result<Arc<[ColumnPlace]>> {
     let (there, odd) = fields(shard.schema());
+    if let Some((name, kind)) = odd.first().filter(|_| all) {
+        return Err(unsupported(shard.name(), name, kind));
+    }
     let by_name: HashMap<&str, &Field> = there.iter().map(|field| (&*field.name, field)).collect();
     let mut places = Vec::with_capacity(wanted.len());
     for field in wanted {
@@ -99,6 +108,13 @@ fn one(wanted: &[Field], first: &dyn Blocks, shard: &dyn Blocks, all: bool) -> R
         )));
     }
     Ok(places.into())
+}
+
+fn unsupported(shard: &str, name: &str, kind: &arrow_schema::DataType) -> Error {
+    Error::argument(format!(
+        "column `{name}` of `{shard}` has the type {kind}, which is not supported: name the columns to read with \
+         columns=[...]"
+    ))
 }
 
 fn twice(fields: &[Field]) -> Option<&str> {

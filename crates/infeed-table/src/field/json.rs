@@ -1,11 +1,14 @@
 //! Writes cells of nested columns as JSON: lists, structs, maps. Binary is written in hexadecimal, times
 //! as numbers in their unit.
 
-use crate::field::{
-    is_binary, is_text,
-    loose::{items, text},
-    number,
-    numbers::lane,
+use crate::{
+    field::{
+        is_binary, is_text,
+        loose::{items, text},
+        number,
+        numbers::lane,
+    },
+    shard::depth::DEEPEST,
 };
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_schema::DataType;
@@ -13,19 +16,17 @@ use half::f16;
 use infeed_core::{Dtype, Error, Result};
 use std::fmt::Write;
 
-/// The nesting limit: deeper lists would need more stack than a thread has.
-const DEEPEST: usize = 64;
-
 /// Writes one cell.
 pub(crate) fn cell(array: &ArrayRef, row: usize) -> Result<String> {
     let mut out = String::new();
-    write(array, row, DEEPEST, &mut out)?;
+    // A value lies inside of the innermost list.
+    write(array, row, DEEPEST + 2, &mut out)?;
     Ok(out)
 }
 
 fn write(array: &ArrayRef, row: usize, deep: usize, out: &mut String) -> Result<()> {
     if deep == 0 {
-        return Err(Error::sample(format!("it is nested more than {DEEPEST} times")));
+        return Err(Error::sample(format!("it is nested more than {DEEPEST} levels deep")));
     }
     if array.is_null(row) {
         out.push_str("null");
@@ -57,6 +58,10 @@ fn write(array: &ArrayRef, row: usize, deep: usize, out: &mut String) -> Result<
             out.push('}');
         }
         DataType::Map(..) => map(array, row, deep, out)?,
+        DataType::Union(..) => {
+            let union = array.as_union();
+            write(union.child(union.type_id(row)), union.value_offset(row), deep - 1, out)?;
+        }
         DataType::List(_)
         | DataType::LargeList(_)
         | DataType::ListView(_)

@@ -64,7 +64,7 @@ fn walk(
     out: &mut Vec<Field>,
     odd: &mut Vec<(String, DataType)>,
 ) {
-    if let DataType::Struct(parts) = column.data_type()
+    if let DataType::Struct(parts) = values(column.data_type())
         && !is_file(parts)
     {
         for (at, part) in parts.iter().enumerate() {
@@ -79,6 +79,17 @@ fn walk(
             out.push(Field { name: name.into(), how, spec, plain: plain(column.data_type()), place });
         }
         None => odd.push((name, column.data_type().clone())),
+    }
+}
+
+/// Returns the type of the values of dictionaries and run-length encoded columns.
+fn values(mut kind: &DataType) -> &DataType {
+    loop {
+        kind = match kind {
+            DataType::Dictionary(_, values) => values,
+            DataType::RunEndEncoded(_, values) => values.data_type(),
+            other => return other,
+        };
     }
 }
 
@@ -160,7 +171,9 @@ fn kind(column: &Column) -> Option<(ColumnForm, FieldSpec)> {
             Some(dtype) => (ColumnForm::List(dtype), FieldSpec::array(dtype, vec![Dim::Any])),
             None => (ColumnForm::Json, FieldSpec::json()),
         },
-        DataType::Map(..) | DataType::Interval(_) => (ColumnForm::Json, FieldSpec::json()),
+        DataType::Map(..) | DataType::Union(..) | DataType::Interval(_) => {
+            (ColumnForm::Json, FieldSpec::json())
+        }
         _ => return None,
     })
 }

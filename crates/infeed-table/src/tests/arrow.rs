@@ -1,11 +1,14 @@
-//! Arrow files and streams, Avro headers.
+//! Arrow files and streams.
 
 use super::*;
-use arrow_array::{DictionaryArray, Int64Array, StringArray, types::Int32Type};
+use arrow_array::{
+    Array, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray, UnionArray, types::Int32Type,
+};
 use arrow_ipc::{
     CompressionType,
     writer::{FileWriter, IpcWriteOptions, StreamWriter},
 };
+use arrow_schema::{DataType, Field as Column, Schema, UnionFields};
 use serde_json::json;
 use std::fs;
 
@@ -88,47 +91,93 @@ fn damaged_streams() {
     assert!(open_arrow(&path, json!({})).unwrap_err().to_string().contains("infeed.parquet"));
 }
 
+fn file_of(path: &Path, columns: Vec<(&str, ArrayRef)>) {
+    let columns = columns.into_iter().map(|(name, array)| (name, array, true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut out = FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    out.write(&batch).unwrap();
+    out.finish().unwrap();
+}
+
 #[test]
-fn avro_blocks_are_walked_and_checked() {
+fn numbers_in_the_other_order_of_bytes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.avro");
-    // Written by hand from the format's description: long and string, two blocks.
-    let zigzag = |n: i64| -> Vec<u8> {
-        let mut rest = ((n << 1) ^ (n >> 63)) as u64;
-        let mut out = vec![];
-        while rest > 127 {
-            out.push(rest as u8 | 128);
-            rest >>= 7;
-        }
-        out.push(rest as u8);
-        out
-    };
-    let text = |text: &str| [zigzag(text.len() as i64), text.as_bytes().to_vec()].concat();
-    let schema =
-        r#"{"type":"record","name":"r","fields":[{"name":"x","type":"long"},{"name":"t","type":"string"}]}"#;
-    let sync = [7u8; 16];
-    let mut bytes = b"Obj\x01".to_vec();
-    bytes.extend([zigzag(1), text("avro.schema"), text(schema), zigzag(0)].concat());
-    bytes.extend(sync);
-    for block in [vec![(1, "a"), (-2, "bb")], vec![(300, "")]] {
-        let rows: Vec<u8> = block.iter().flat_map(|(x, t)| [zigzag(*x), text(t)].concat()).collect();
-        bytes.extend([zigzag(block.len() as i64), zigzag(rows.len() as i64), rows, sync.to_vec()].concat());
+    for name in ["a.arrow", "a.arrows"] {
+        let path = folder.path().join(name);
+        fs::write(&path, big_endian(name.ends_with("arrow"))).unwrap();
+        let error = open_arrow(&path, json!({})).unwrap_err().to_string();
+        assert!(error.contains("big-endian") && error.contains(name), "{error}");
     }
-    fs::write(&path, &bytes).unwrap();
-    let open = |args: Json| opened("avro", &[path.display().to_string()], &args);
-    let source = open(json!({})).unwrap();
-    assert_eq!(source.block_rows(), [2, 1]);
-    assert_eq!(all(&source, "x"), ["1", "-2", "300"]);
-    assert_eq!(all(&source, "t"), ["a", "bb", ""]);
-    assert_eq!(all(&open(json!({"columns": ["t"]})).unwrap(), "t"), ["a", "bb", ""]);
-    let mut wrong = bytes.clone();
-    let last = wrong.len() - 1;
-    wrong[last] = 8;
-    fs::write(&path, wrong).unwrap();
-    let error = open(json!({})).unwrap_err().to_string();
-    assert!(error.contains("sync marker after block 1") && error.contains("a.avro"), "{error}");
-    fs::write(&path, &bytes[..bytes.len() - 5]).unwrap();
-    assert!(open(json!({})).unwrap_err().to_string().contains("cut off"));
-    fs::write(&path, b"not avro").unwrap();
-    assert!(open(json!({})).unwrap_err().to_string().contains("no Avro file"));
+}
+
+/// A file or a stream without columns, whose schema says that numbers are big-endian.
+fn big_endian(is_file: bool) -> Vec<u8> {
+    let mut builder = flatbuffers::FlatBufferBuilder::new();
+    let mut schema = arrow_ipc::SchemaBuilder::new(&mut builder);
+    schema.add_endianness(arrow_ipc::Endianness::Big);
+    let schema = schema.finish();
+    if is_file {
+        let mut footer = arrow_ipc::FooterBuilder::new(&mut builder);
+        footer.add_version(arrow_ipc::MetadataVersion::V5);
+        footer.add_schema(schema);
+        let footer = footer.finish();
+        builder.finish(footer, None);
+        let footer = builder.finished_data();
+        let len = (footer.len() as u32).to_le_bytes();
+        return [&b"ARROW1\0\0"[..], footer, &len, b"ARROW1"].concat();
+    }
+    let mut message = arrow_ipc::MessageBuilder::new(&mut builder);
+    message.add_version(arrow_ipc::MetadataVersion::V5);
+    message.add_header_type(arrow_ipc::MessageHeader::Schema);
+    message.add_header(schema.as_union_value());
+    let message = message.finish();
+    builder.finish(message, None);
+    let message = builder.finished_data();
+    let len = (message.len() as u32).to_le_bytes();
+    [&[0xff; 4][..], &len, message, &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]].concat()
+}
+
+#[test]
+fn structs_in_dictionaries_are_taken_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    let ints: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+    let field = |name: &str, array: &ArrayRef| Arc::new(Column::new(name, array.data_type().clone(), true));
+    let structs = StructArray::from(vec![(field("i", &ints), ints), (field("t", &texts), texts)]);
+    let keys = Int32Array::from(vec![Some(2), None, Some(0), Some(1), Some(2)]);
+    let array = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(structs)).unwrap();
+    file_of(&path, vec![("s", Arc::new(array))]);
+    let source = open_arrow(&path, json!({})).unwrap();
+    assert_eq!(all(&source, "s.i"), ["3", "missing", "1", "missing", "3"]);
+    assert_eq!(all(&source, "s.t"), ["c", "missing", "a", "b", "c"]);
+    assert_eq!(all(&open_arrow(&path, json!({"where": "s.t == 'b'"})).unwrap(), "s.t"), ["b"]);
+}
+
+#[test]
+fn unions_are_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    let fields = UnionFields::try_new(
+        [0, 1],
+        [Column::new("i", DataType::Int64, true), Column::new("t", DataType::Utf8, true)],
+    )
+    .unwrap();
+    let children: Vec<ArrayRef> =
+        vec![Arc::new(Int64Array::from(vec![Some(5), None])), Arc::new(StringArray::from(vec!["x\"y"]))];
+    let (ids, offsets) = (vec![0i8, 1, 0], vec![0i32, 0, 1]);
+    let union = UnionArray::try_new(fields, ids.into(), Some(offsets.into()), children).unwrap();
+    let ints: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    file_of(&path, vec![("u", Arc::new(union)), ("x", ints)]);
+    let source = open_arrow(&path, json!({})).unwrap();
+    assert_eq!(all(&source, "u"), ["5", r#""x\"y""#, "null"]);
+    assert_eq!(all(&open_arrow(&path, json!({"where": "x > 1"})).unwrap(), "u"), [r#""x\"y""#, "null"]);
+}
+
+#[test]
+fn tables_without_columns_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    FileWriter::try_new(File::create(&path).unwrap(), &Schema::empty()).unwrap().finish().unwrap();
+    assert!(open_arrow(&path, json!({})).unwrap_err().to_string().contains("has no columns"));
 }

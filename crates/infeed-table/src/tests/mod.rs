@@ -1,12 +1,15 @@
 //! Tests of sources over generated files.
 
 mod arrow;
+mod avro;
 mod bad;
 mod cache;
 mod disk;
 mod fields;
 mod filter;
 mod matrix;
+mod nested;
+mod parquet;
 mod stores;
 
 use crate::TableSource;

@@ -1,8 +1,12 @@
 //! Finds the record batches of a file from their headers alone.
 
-use crate::shard::bytes::ShardBytes;
-use arrow_ipc::{MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer, root_as_message};
+use crate::shard::{bytes::ShardBytes, depth};
+use arrow_ipc::{
+    Endianness, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer_with_opts,
+    root_as_message, root_as_message_with_opts,
+};
 use arrow_schema::SchemaRef;
+use flatbuffers::VerifierOptions;
 use infeed_core::{Error, Result};
 use std::sync::Arc;
 
@@ -66,11 +70,11 @@ fn file(input: &ShardBytes) -> Result<IpcIndex> {
     let len = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let start = end.checked_sub(len).ok_or_else(cut)?;
     let bytes = input.get(start, len)?;
-    let footer = root_as_footer(&bytes)
-        .map_err(|e| input.damaged(start, format!("its footer cannot be read: {e}")))?;
+    let footer =
+        root_as_footer_with_opts(&deep(), &bytes).map_err(|e| no_header(input, start, &e.to_string()))?;
     let schema = footer.schema().ok_or_else(|| input.damaged(start, "its footer has no schema"))?;
     let mut index = IpcIndex {
-        schema: Arc::new(try_fb_to_schema(schema).map_err(|e| no_header(input, start, &e.to_string()))?),
+        schema: columns(input, start, schema)?,
         version: footer.version(),
         dictionaries: vec![],
         batches: vec![],
@@ -87,6 +91,32 @@ fn file(input: &ShardBytes) -> Result<IpcIndex> {
         index.batches.push(BatchPlace { part, rows, dictionaries: index.dictionaries.len() });
     }
     Ok(index)
+}
+
+/// Options that let headers be as deep as the deepest columns, plus the levels of the headers themselves.
+fn deep() -> VerifierOptions {
+    VerifierOptions { max_depth: depth::DEEPEST + 16, ..VerifierOptions::default() }
+}
+
+/// Converts a schema that can be read.
+fn columns(input: &ShardBytes, at: u64, schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef> {
+    if schema.endianness() == Endianness::Big {
+        return Err(Error::argument(format!(
+            "the numbers of `{}` are big-endian, and only little-endian Arrow files are read: write it again on a usual \
+             machine; pyarrow reads both",
+            input.name
+        )));
+    }
+    let mut open: Vec<(arrow_ipc::Field<'_>, usize)> =
+        schema.fields().into_iter().flatten().map(|field| (field, 1)).collect();
+    while let Some((field, level)) = open.pop() {
+        if level > depth::DEEPEST + 1 {
+            return Err(input.damaged(at, depth::too_deep()));
+        }
+        open.extend(field.children().into_iter().flatten().map(|child| (child, level + 1)));
+    }
+    let schema = try_fb_to_schema(schema).map_err(|e| no_header(input, at, &e.to_string()))?;
+    Ok(Arc::new(schema))
 }
 
 /// Returns the location of a message according to the footer.
@@ -106,7 +136,8 @@ fn stream(input: &ShardBytes) -> Result<IpcIndex> {
     while at < input.len {
         let Some(part) = next(input, at)? else { break };
         let header = input.get(at + part.skip, part.head - part.skip)?;
-        let message = root_as_message(&header).map_err(|e| no_header(input, at, &e.to_string()))?;
+        let message =
+            root_as_message_with_opts(&deep(), &header).map_err(|e| no_header(input, at, &e.to_string()))?;
         let body = u64::try_from(message.bodyLength())
             .map_err(|_| no_header(input, at, "its body has a negative length"))?;
         let part = MessagePlace { body, ..part };
@@ -115,9 +146,7 @@ fn stream(input: &ShardBytes) -> Result<IpcIndex> {
                 let schema = message.header_as_schema();
                 let schema = schema.ok_or_else(|| no_header(input, at, "there is no schema"))?;
                 index = Some(IpcIndex {
-                    schema: Arc::new(
-                        try_fb_to_schema(schema).map_err(|e| no_header(input, at, &e.to_string()))?,
-                    ),
+                    schema: columns(input, at, schema)?,
                     version: message.version(),
                     dictionaries: vec![],
                     batches: vec![],
@@ -176,5 +205,8 @@ fn rows(input: &ShardBytes, part: &MessagePlace) -> Result<Option<(MessageHeader
 }
 
 fn no_header(input: &ShardBytes, at: u64, what: &str) -> Error {
+    if what.contains("depth limit") {
+        return input.damaged(at, depth::too_deep());
+    }
     input.damaged(at, format!("this is no Arrow file, or it is damaged here ({what}); write it again"))
 }

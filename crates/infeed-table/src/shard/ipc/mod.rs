@@ -72,6 +72,14 @@ impl IpcShard {
         Ok((Block::new(0, part.head as i32, part.body as i64), Buffer::from(bytes)))
     }
 
+    /// Checks the sizes that a message claims, behind others with `before` bytes. How many there are with it.
+    fn claimed(&self, message: &[u8], part: &MessagePlace, before: u64) -> Result<u64> {
+        let own = claims(message, part).map_err(|what| self.failed(part, what))?;
+        let bytes = before.saturating_add(own);
+        self.input.limit.check(bytes)?;
+        Ok(bytes)
+    }
+
     fn failed(&self, part: &MessagePlace, what: impl std::fmt::Display) -> Error {
         let start = part.start;
         Error::sample(format!(
@@ -101,13 +109,14 @@ impl Blocks for IpcShard {
         let batch = &self.index.batches[block];
         let mut decoder =
             FileDecoder::new(self.schema.clone(), self.version).with_projection(columns.to_vec());
+        let mut bytes = 0;
         for part in &self.index.dictionaries[..batch.dictionaries] {
             let (about, buffer) = self.message(part)?;
-            claims(&buffer, part).map_err(|what| self.failed(part, what))?;
+            bytes = self.claimed(&buffer, part, bytes)?;
             decoder.read_dictionary(&about, &buffer).map_err(|e| self.failed(part, e))?;
         }
         let (about, buffer) = self.message(&batch.part)?;
-        claims(&buffer, &batch.part).map_err(|what| self.failed(&batch.part, what))?;
+        self.claimed(&buffer, &batch.part, bytes)?;
         let read = decoder.read_record_batch(&about, &buffer).map_err(|e| self.failed(&batch.part, e))?;
         let read = read.ok_or_else(|| self.failed(&batch.part, "it is not there"))?;
         Ok(read.columns().to_vec())
@@ -121,8 +130,9 @@ impl Blocks for IpcShard {
 /// The largest plausible expansion of a compressed buffer: larger claims are rejected before allocating memory.
 const GROWTH: u64 = 1 << 17;
 
-/// Checks the sizes that compressed buffers claim.
-fn claims(message: &[u8], part: &MessagePlace) -> Result<(), String> {
+/// Checks the sizes that compressed buffers claim, and returns their sum. Uncompressed buffers are used in place and count
+/// as 0.
+fn claims(message: &[u8], part: &MessagePlace) -> Result<u64, String> {
     let (head, body) = message.split_at_checked(part.head as usize).ok_or("it is cut off")?;
     // The length and its marker precede the header.
     let head = head.get(part.skip as usize..).ok_or("its header is cut off")?;
@@ -135,6 +145,7 @@ fn claims(message: &[u8], part: &MessagePlace) -> Result<(), String> {
     let compressed = batch
         .compression()
         .is_some_and(|c| c.codec() == CompressionType::LZ4_FRAME || c.codec() == CompressionType::ZSTD);
+    let mut total = 0u64;
     for buffer in batch.buffers().into_iter().flatten() {
         let (offset, len) = (buffer.offset(), buffer.length());
         let end = offset.checked_add(len).filter(|end| offset >= 0 && len >= 0 && *end <= body.len() as i64);
@@ -148,7 +159,8 @@ fn claims(message: &[u8], part: &MessagePlace) -> Result<(), String> {
             if claim > 0 && claim as u64 > most {
                 return Err(format!("a buffer of {len} bytes claims to hold {claim}"));
             }
+            total = total.saturating_add(u64::try_from(claim).unwrap_or(0));
         }
     }
-    Ok(())
+    Ok(total)
 }
