@@ -1,13 +1,14 @@
 //! Values of fields whose size varies from row to row.
 
 use crate::{
-    field::{ColumnForm, Field, json, numbers::lane},
-    open::{args::Nulls, files::join},
+    field::{ColumnForm, Field, cell_files::CellFiles, json, numbers::lane},
+    open::args::Nulls,
+    shard::limit::BlockLimit,
 };
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
-use infeed_core::{Bytes, Dtype, Error, Result, Store, StoreExt, Tensor, Value};
+use infeed_core::{Bytes, Dtype, Error, Result, Store, Tensor, Value};
 
 /// The fill value for a null.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,13 +29,16 @@ impl AsRef<[u8]> for Lent {
 /// Below this many bytes a copy is cheaper than keeping the block's buffer alive.
 const COPY: usize = 512;
 
-/// Returns the value of one row. `beside` is the shard it is in, and its store.
-pub(crate) fn value(
-    array: &ArrayRef,
-    row: usize,
-    field: &Field,
-    beside: (&dyn Store, &str),
-) -> Result<Value> {
+/// Where a row is, for cells that name files.
+pub(crate) struct Beside<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) shard: &'a str,
+    pub(crate) files: &'a CellFiles,
+    pub(crate) limit: &'a BlockLimit,
+}
+
+/// Returns the value of one row.
+pub(crate) fn value(array: &ArrayRef, row: usize, field: &Field, beside: &Beside<'_>) -> Result<Value> {
     if array.is_null(row) {
         return Ok(Value::Missing);
     }
@@ -107,8 +111,8 @@ fn list(array: &ArrayRef, row: usize, dtype: Dtype) -> Result<Tensor> {
     Tensor::new(dtype, vec![items.len()], Bytes::copy_from_slice(data))
 }
 
-/// Returns the bytes, or reads the file that the path names: relative to the shard, or else the path as written.
-fn file(array: &ArrayRef, row: usize, (store, shard): (&dyn Store, &str)) -> Result<Value> {
+/// Returns the bytes, or those of the file that the path names.
+fn file(array: &ArrayRef, row: usize, beside: &Beside<'_>) -> Result<Value> {
     let parts = array.as_struct();
     let part = |name: &str| parts.column_by_name(name).filter(|part| part.is_valid(row));
     if let Some(held) = part("bytes") {
@@ -116,10 +120,5 @@ fn file(array: &ArrayRef, row: usize, (store, shard): (&dyn Store, &str)) -> Res
     }
     let Some(path) = part("path") else { return Ok(Value::Missing) };
     let path = text(path, row)?;
-    let folder = shard.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let found = match store.stat_one(&join(folder, path)) {
-        Err(Error::NotFound { .. }) => store.stat_one(path)?,
-        beside => beside?,
-    };
-    Ok(Value::Bytes(store.read_all(&found)?))
+    beside.files.read(beside.store, beside.shard, path, beside.limit).map(Value::Bytes)
 }

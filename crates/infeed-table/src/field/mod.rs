@@ -3,6 +3,7 @@
 //! `columns` finds them in all shards. `numbers` converts a column to native numbers, with the operations of `ops`.
 //! `loose` makes values of the other columns, `json` of nested ones.
 
+pub(crate) mod cell_files;
 pub(crate) mod columns;
 pub(crate) mod json;
 pub(crate) mod loose;

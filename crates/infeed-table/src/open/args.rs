@@ -24,6 +24,8 @@ pub(crate) struct TableArgs {
     pub(crate) matrices: Vec<MatrixArgs>,
     pub(crate) reading: Reading,
     pub(crate) split: Option<String>,
+    /// The folder that cells may name files of, besides that of the table.
+    pub(crate) files: Option<String>,
     pub(crate) table: Option<String>,
     pub(crate) query: Option<String>,
     pub(crate) key: Option<Vec<String>>,
@@ -145,6 +147,7 @@ impl TableArgs {
             matrices,
             reading,
             split: text("split")?,
+            files: text("files")?,
             table: text("table")?,
             query: text("query")?,
             key: get("key").map(|value| names("key", value)).transpose()?,

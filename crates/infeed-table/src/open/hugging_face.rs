@@ -1,6 +1,6 @@
 //! Reads folders that Hugging Face's data sets library writes: `save_to_disk` and its cache.
 
-use super::files::{inside, join};
+use super::files::{inside, join, stays_inside};
 use infeed_core::{Error, FolderLook, Guess, Result, Store, StoreExt, Sure};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub(crate) fn files(
         if !has(&state) {
             return Ok(None);
         }
-        return saved(store, &join(folder, &chosen)).map(|files| Some((files, true)));
+        return saved(store, &below_folder(&join(folder, SPLITS), folder, &chosen)?).map(|files| Some((files, true)));
     }
     if has(STATE) {
         return saved(store, folder).map(|files| Some((files, false)));
@@ -56,8 +56,8 @@ fn saved(store: &dyn Store, folder: &str) -> Result<Vec<String>> {
     let about = json(store, &state)?;
     let files: Vec<String> = match about.get("_data_files") {
         Some(Json::Array(files)) => {
-            let name = |file: &Json| Some(join(folder, file.get("filename")?.as_str()?));
-            files.iter().filter_map(name).collect()
+            let names = files.iter().filter_map(|file| file.get("filename")?.as_str());
+            names.map(|name| below_folder(&state, folder, name)).collect::<Result<_>>()?
         }
         _ => vec![],
     };
@@ -105,6 +105,18 @@ fn cached(folder: &str, below: &[String], about: &Json, split: Option<&str>) -> 
     let names: Vec<String> = splits.keys().cloned().collect();
     let chosen = choose(folder, &names, split)?;
     Ok(splits.remove(&chosen).unwrap_or_default())
+}
+
+/// Joins a folder and a name that the file `listed` has. The name must not lead out of the folder.
+fn below_folder(listed: &str, folder: &str, name: &str) -> Result<String> {
+    if stays_inside(name) {
+        return Ok(join(folder, name));
+    }
+    Err(Error::Format {
+        shard: listed.to_owned(),
+        offset: 0,
+        what: format!("it lists `{name}`, which is not below its folder; give the paths of the files themselves"),
+    })
 }
 
 fn choose(folder: &str, splits: &[String], split: Option<&str>) -> Result<String> {

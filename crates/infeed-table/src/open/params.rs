@@ -50,3 +50,10 @@ pub(crate) const MATRIX: Param = Param {
     default: Some("null"),
     about: "fields of many columns each, as infeed.table makes them",
 };
+
+pub(crate) const FILES: Param = Param {
+    name: "files",
+    python: "str | None",
+    default: Some("null"),
+    about: "a folder whose files cells may name, besides the folder of the table",
+};

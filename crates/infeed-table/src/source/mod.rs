@@ -16,8 +16,9 @@ use crate::{
         fault,
     },
     field::{
+        cell_files::CellFiles,
         columns::Columns,
-        loose::{self, Filling},
+        loose::{self, Beside, Filling},
         numbers::Fault,
     },
     open::args::{Nulls, TableArgs},
@@ -37,6 +38,8 @@ pub struct TableSource {
     pub(crate) kind: &'static str,
     /// The store of files that columns refer to.
     pub(crate) store: Arc<dyn Store>,
+    /// The files that columns may name.
+    pub(crate) cell_files: CellFiles,
     pub(crate) shards: Vec<Arc<dyn Blocks>>,
     pub(crate) columns: Columns,
     pub(crate) spec: Spec,
@@ -110,6 +113,7 @@ impl TableSource {
         let mut source = TableSource {
             kind,
             store: Arc::clone(store),
+            cell_files: CellFiles::new(args.files.as_deref()),
             shards,
             columns,
             spec,
@@ -235,8 +239,9 @@ impl TableSource {
             (Cells::Loose(array), MadeOf::Column { field, fill }) => {
                 let field = &self.columns.fields[*field];
                 let shard = self.shards[self.blocks[block].0].name();
-                let value =
-                    loose::value(array, row, field, (&*self.store, shard)).map_err(|e| e.in_field(name))?;
+                let beside =
+                    Beside { store: &*self.store, shard, files: &self.cell_files, limit: &self.limit };
+                let value = loose::value(array, row, field, &beside).map_err(|e| e.in_field(name))?;
                 Ok(match (value, fill) {
                     (Value::Missing, Some(Filling::Text(text))) => Value::Text(text.clone()),
                     (Value::Missing, _) if self.nulls == Nulls::Error => {

@@ -143,6 +143,74 @@ fn files_in_columns_are_bytes_or_paths() {
     assert!(error.contains("gone.jpg"), "{error}");
 }
 
+/// A table of images that are only named.
+fn named_files(path: &Path, paths: &[&str]) -> String {
+    let bytes = BinaryArray::from(vec![None::<&[u8]>; paths.len()]);
+    let field = |name: &str, kind| Arc::new(arrow_schema::Field::new(name, kind, true));
+    let image = StructArray::from(vec![
+        (field("bytes", arrow_schema::DataType::Binary), Arc::new(bytes) as ArrayRef),
+        (field("path", arrow_schema::DataType::Utf8), Arc::new(StringArray::from(paths.to_vec())) as ArrayRef),
+    ]);
+    parquet(path, vec![("image", Arc::new(image))], 100)
+}
+
+#[test]
+fn cells_name_files_of_their_folder_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inside, outside) = (folder.path().join("table"), folder.path().join("other"));
+    fs::create_dir_all(inside.join("images")).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(inside.join("images/a.bin"), b"mine").unwrap();
+    fs::write(outside.join("secret.bin"), b"not mine").unwrap();
+    std::os::unix::fs::symlink(outside.join("secret.bin"), inside.join("link.bin")).unwrap();
+    std::os::unix::fs::symlink("images/a.bin", inside.join("good_link.bin")).unwrap();
+    std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
+    let absolute = outside.join("secret.bin").display().to_string();
+    let paths = [
+        "images/a.bin",
+        "good_link.bin",
+        &absolute,
+        "../other/secret.bin",
+        "images/../../other/secret.bin",
+        "link.bin",
+        "/dev/zero",
+        "socket",
+        "images",
+        "file:///etc/passwd",
+        "",
+    ];
+    let path = named_files(&inside.join("t.parquet"), &paths);
+    let source = open(&path, json!({})).unwrap();
+    for row in [0, 1] {
+        assert_eq!(words(&fetch(&source, &[row], "image").unwrap()[0]), "b\"mine\"");
+    }
+    for row in 2..paths.len() as u64 {
+        let error = fetch(&source, &[row], "image").unwrap_err().to_string();
+        let cure = error.contains("files=\"FOLDER\"") || error.contains("no regular file");
+        assert!(cure && error.contains(paths[row as usize]), "{row} {error}");
+    }
+    // A folder that the user names is one more that counts.
+    let given = outside.display().to_string();
+    let source = open(&path, json!({"files": given})).unwrap();
+    for row in [0, 2, 5] {
+        let want = if row == 0 { "b\"mine\"" } else { "b\"not mine\"" };
+        assert_eq!(words(&fetch(&source, &[row], "image").unwrap()[0]), want, "{row}");
+    }
+    assert!(fetch(&source, &[3], "image").is_err());
+    let path = named_files(&inside.join("u.parquet"), &["secret.bin"]);
+    let source = open(&path, json!({"files": given})).unwrap();
+    assert_eq!(words(&fetch(&source, &[0], "image").unwrap()[0]), "b\"not mine\"");
+}
+
+#[test]
+fn files_that_cells_name_are_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    File::create(folder.path().join("huge.bin")).unwrap().set_len(1 << 40).unwrap();
+    let path = named_files(&folder.path().join("t.parquet"), &["huge.bin"]);
+    let error = fetch(&open(&path, json!({})).unwrap(), &[0], "image").unwrap_err().to_string();
+    assert!(error.contains("1.0 TiB") && error.contains("memory="), "{error}");
+}
+
 #[test]
 fn nested_columns_are_json() {
     let folder = tempfile::tempdir().unwrap();

@@ -137,6 +137,14 @@ fn a_saved_data_set_is_the_files_that_it_lists() {
     assert!(error.contains("no split \"dev\""), "{error}");
     let error = open(&format!("{name}/test"), json!({"split": "dev"})).unwrap_err().to_string();
     assert!(error.contains("no splits"), "{error}");
+    // What it lists must be its own.
+    let there = format!("{name}/train/data-00000-of-00001.arrow");
+    for path in ["../train/data-00000-of-00001.arrow", there.as_str(), "http://host/a.arrow"] {
+        let state = json!({"_data_files": [{"filename": path}]});
+        fs::write(folder.path().join("test/state.json"), state.to_string()).unwrap();
+        let error = open(&format!("{name}/test"), json!({})).unwrap_err().to_string();
+        assert!(error.contains("not below its folder") && error.contains("state.json"), "{error}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
         name: "avro",
         about: "Avro object container files",
         details: "A field per column, as in `parquet`. The blocks of a file are what is decoded as a whole and shuffled.",
-        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::MATRIX],
+        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::FILES, params::MATRIX],
         endings: &[".avro"],
         magic: &[Magic { at: 0, bytes: b"Obj\x01" }],
         can: Can { blocks: true, ..Can::ROWS },

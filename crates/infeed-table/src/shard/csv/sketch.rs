@@ -67,26 +67,29 @@ impl Sketch {
             (Some(names), _) => names.iter().map(|name| name.as_str().into()).collect(),
             (None, Some((line, head))) => titles(head, delimiter).map_err(|e| at(line, e))?,
             (None, None) => {
-                let (line, row) = rows.first().copied().unwrap_or_default();
-                cells(row, delimiter, &mut found).map_err(|e| at(line, e))?;
-                (0..found.len()).map(|n| format!("column_{n}").into()).collect()
+                let width = csv::width(rows.iter().map(|(_, row)| *row), delimiter).unwrap_or(0);
+                (0..width).map(|n| format!("column_{n}").into()).collect()
             }
         };
         let (mut guesses, mut gaps) = (vec![Guess::Unknown; names.len()], vec![false; names.len()]);
+        let (mut good, mut bad) = (0, None);
         for (line, row) in rows {
             let cut = cells(row, delimiter, &mut found).and_then(|()| count(found.len(), names.len()));
-            // An invalid row becomes a bad sample when it is read, but everything depends on the first one.
-            match cut {
-                Err(e) if line <= 2 => return Err(at(line, e)),
-                Err(_) => continue,
-                Ok(()) => {}
+            // An invalid row becomes a bad sample when it is read: it must not prevent reading the others.
+            if let Err(error) = cut {
+                bad = bad.or(Some(at(line, error)));
+                continue;
             }
+            good += 1;
             for ((guess, gap), cell) in guesses.iter_mut().zip(&mut gaps).zip(&found) {
                 let one = csv::guess(&cell.bytes(row));
                 *gap |= one == Guess::Unknown;
                 // A column that is neither all numbers nor all booleans is text.
                 *guess = guess.meet(one).unwrap_or(Guess::Text);
             }
+        }
+        if let Some(error) = bad.filter(|_| good == 0) {
+            return Err(error);
         }
         Ok(Sketch { path: path.to_string(), delimiter, names, guesses, gaps })
     }

@@ -32,6 +32,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
             params::FILL,
             params::SPLIT,
             params::READ,
+            params::FILES,
             params::MATRIX,
         ],
         endings: &[".arrow", ".feather", ".ipc", ".arrows"],

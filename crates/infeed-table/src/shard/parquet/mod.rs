@@ -35,7 +35,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
                   are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, \
                   other nested columns are JSON. A struct of `bytes` and `path`, as Hugging Face keeps images, is a field \
                   that `decode` takes like one of a tar.",
-        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::MATRIX],
+        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::FILES, params::MATRIX],
         endings: &[".parquet", ".pq"],
         magic: &[Magic { at: 0, bytes: b"PAR1" }],
         can: Can { blocks: true, ..Can::ROWS },

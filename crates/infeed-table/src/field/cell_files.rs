@@ -1,0 +1,119 @@
+//! Files that cells name: `{bytes: null, path: "images/1.jpg"}`, as Hugging Face stores images.
+//!
+//! The path comes from the data, so it is not trusted: it must be relative and lead to a regular file below the folder of the
+//! table, or below the folder that the user names with `files=`.
+
+use crate::{open::files::stays_inside, shard::limit::BlockLimit};
+use infeed_core::{
+    Budget, Bytes, Error, Result, Store, StoreExt,
+    memory::DEFAULT_LIMIT,
+};
+use std::{fs, path::PathBuf};
+
+/// Where the files of cells may be.
+#[derive(Debug, Default)]
+pub(crate) struct CellFiles {
+    /// The folder given by `files=`.
+    folder: Option<String>,
+}
+
+impl CellFiles {
+    pub(crate) fn new(folder: Option<&str>) -> Self {
+        let folder = folder.map(|folder| match folder.trim_end_matches('/') {
+            "" => "/".to_owned(),
+            folder => folder.to_owned(),
+        });
+        CellFiles { folder }
+    }
+
+    /// Reads the file that a cell of `shard` names.
+    pub(crate) fn read(&self, store: &dyn Store, shard: &str, path: &str, limit: &BlockLimit) -> Result<Bytes> {
+        let own = match shard.rsplit_once('/') {
+            Some(("", _)) => "/",
+            Some((folder, _)) => folder,
+            None => ".",
+        };
+        let inside = self.relative(path).ok_or_else(|| refused(path, own, "outside of"))?;
+        let folders: Vec<&str> = [Some(own), self.folder.as_deref()].into_iter().flatten().collect();
+        let mut missing = None;
+        for folder in &folders {
+            let name = format!("{}/{inside}", folder.trim_end_matches('/'));
+            match real(store, &name, &folders, path)
+                .and_then(|name| store.stat_one(&name))
+            {
+                Ok(file) => {
+                    Budget::new(limit.get().min(DEFAULT_LIMIT)).check(file.size)?;
+                    return store.read_all(&file);
+                }
+                Err(Error::NotFound { path, hint }) => {
+                    missing.get_or_insert(Error::NotFound { path, hint });
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Err(missing.unwrap_or_else(|| refused(path, own, "outside of")))
+    }
+
+    /// The path relative to a folder, if it is one. An absolute path counts where it is below `files=`.
+    fn relative<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let mut inside = path;
+        if path.starts_with('/') {
+            let folder = self.folder.as_deref()?;
+            inside = path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')?;
+        }
+        stays_inside(inside).then_some(inside)
+    }
+}
+
+fn refused(path: &str, folder: &str, how: &str) -> Error {
+    Error::sample(format!(
+        "the cell names the file `{path}`, which is {how} the table's folder `{folder}`: it is not read; files=\"FOLDER\" names \
+         a folder that cells may refer to"
+    ))
+}
+
+/// Checks what a name leads to on this machine: a regular file, below one of the folders once links are followed. Returns the
+/// name to read. Stores without local files have no links.
+fn real(store: &dyn Store, name: &str, folders: &[&str], path: &str) -> Result<String> {
+    let Some(local) = store.local_path(name) else { return Ok(name.to_owned()) };
+    let found = match fs::canonicalize(&local) {
+        Ok(found) => found,
+        // The store has the better message.
+        Err(_) => return store.stat_one(name).map(|shard| shard.name.to_string()),
+    };
+    let roots: Vec<PathBuf> = folders
+        .iter()
+        .filter_map(|folder| store.local_path(folder))
+        .filter_map(|folder| fs::canonicalize(folder).ok())
+        .collect();
+    if !roots.iter().any(|root| found.starts_with(root)) {
+        return Err(refused(path, folders.first().copied().unwrap_or_default(), "a link to outside of"));
+    }
+    let about = fs::metadata(&found).map_err(|e| Error::io("look at", name, e))?;
+    if !about.is_file() {
+        return Err(Error::sample(format!("the cell names `{path}`, which is no regular file: it is not read")));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_lead_elsewhere_are_refused() {
+        let own = CellFiles::default();
+        for path in ["a.jpg", "images/a.jpg", "./a.jpg", "12:30.jpg", "a..b/c"] {
+            assert_eq!(own.relative(path), Some(path));
+        }
+        for path in ["", "/etc/passwd", "..", "../a", "a/../../b", "http://host/a", "file:///etc/passwd", "a/.."] {
+            assert_eq!(own.relative(path), None, "{path}");
+        }
+        let given = CellFiles::new(Some("/data/images/"));
+        assert_eq!(given.relative("/data/images/a/b.jpg"), Some("a/b.jpg"));
+        for path in ["/data/images2/a.jpg", "/data/images/../a", "/data/images", "/data/images//etc"] {
+            assert_eq!(given.relative(path), None, "{path}");
+        }
+        assert_eq!(CellFiles::new(Some("/")).relative("/etc/passwd"), Some("etc/passwd"));
+    }
+}
