@@ -34,6 +34,11 @@ pub trait Indices: Debug + Send + Sync {
     /// Returns the distinct lists of fields, each with the first shard that has it. A list may occur more than once.
     fn fields(&self) -> Vec<(usize, Fields)>;
 
+    /// Whether the order of the fields is that of the files. Otherwise fields are sorted by name.
+    fn ordered(&self) -> bool {
+        false
+    }
+
     /// Returns descriptions of the skipped damage, each with its shard.
     fn damage(&self) -> Vec<(usize, String)>;
 

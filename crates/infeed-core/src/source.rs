@@ -1,6 +1,6 @@
 //! Sources: rows by number.
 
-use crate::{Error, Record, Result, Spec};
+use crate::{Error, Record, Result, Spec, format::Fields};
 use std::{fmt::Debug, sync::Arc};
 
 /// Everything that can be read by row number: store x format, a folder, a wrapped data set.
@@ -61,6 +61,12 @@ pub trait Source: Debug + Send + Sync {
     /// the same rows and say why.
     fn fill(&self, _rows: &[u64], _fields: &[Arc<str>], _out: &mut [&mut [u8]]) -> Result<()> {
         Err(Error::Internal { what: "this source cannot fill batches".to_owned() })
+    }
+
+    /// Returns the fields in the order that identifies the data in saved states. Older versions sorted the fields of some
+    /// sources by name, and their states must stay valid.
+    fn fields_of_states(&self) -> Fields {
+        self.spec().fields.clone()
     }
 
     /// Sets how much memory the source may use for its caches. Only a hint.

@@ -1,6 +1,6 @@
 //! Streams: rows that cannot be looked up by number.
 
-use crate::{Error, Record, Result, Spec};
+use crate::{Error, Record, Result, Spec, format::Fields};
 use std::{fmt::Debug, sync::Arc};
 
 /// Rows that come one after the other: a pipe, a compressed tar, a generator.
@@ -23,6 +23,12 @@ pub trait Stream: Debug + Send + Sync {
     /// Returns what [`Stream::begin`] needs to start at this row without reading those before it; kept in checkpoints.
     fn mark(&self, _epoch: u64, _row: u64) -> Option<String> {
         None
+    }
+
+    /// Returns the fields in the order that identifies the data in saved states, as in
+    /// [`Source::fields_of_states`](crate::Source::fields_of_states).
+    fn fields_of_states(&self) -> Fields {
+        self.spec().fields.clone()
     }
 
     /// Returns what a checkpoint must agree with, besides fields and parts.

@@ -9,7 +9,7 @@ mod titles;
 pub use cells::{Cell, cells};
 pub use guess::{delimiter, guess, parse, write};
 pub use rows::RowFinder;
-pub use titles::{bare, count, titles};
+pub use titles::{bare, count, titles, width};
 
 /// Feeds arbitrary bytes to the row and cell parsers, and checks that cells lie within their row.
 pub fn fuzz_csv(data: &[u8]) {

@@ -18,6 +18,14 @@ fn table(data: &[u8], delimiter: u8) -> infeed_core::Result<Vec<Vec<String>>> {
 }
 
 #[test]
+fn the_width_is_what_most_rows_have() {
+    let width = |rows: &[&str]| width(rows.iter().map(|row| row.as_bytes()), b',');
+    assert_eq!(width(&["a", "a,b", "\"a", "c,d"]), Some(2));
+    assert_eq!(width(&["a,b,c", "a,b"]), Some(3));
+    assert_eq!(width(&["\"a"]), None);
+}
+
+#[test]
 fn quotes_line_ends_and_blank_lines() {
     let data = b"a,b\r\n\"1\n2\",\"say \"\"x\"\"\"\n\n,\n5\" wide,y";
     let want = vec![vec!["a", "b"], vec!["1\n2", "say \"x\""], vec!["", ""], vec!["5\" wide", "y"]];

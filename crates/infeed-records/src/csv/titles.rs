@@ -31,6 +31,24 @@ pub fn titles(head: &[u8], delimiter: u8) -> Result<Vec<Arc<str>>> {
     Ok(names)
 }
 
+/// Returns how many fields rows have: what most of them have, or the first among equals. Rows that cannot be parsed do not
+/// count; `None` if there is no other.
+pub fn width<'a>(rows: impl IntoIterator<Item = &'a [u8]>, delimiter: u8) -> Option<usize> {
+    let mut counts: Vec<(usize, usize)> = vec![];
+    let mut found = vec![];
+    for row in rows {
+        if cells(row, delimiter, &mut found).is_err() {
+            continue;
+        }
+        match counts.iter_mut().find(|(width, _)| *width == found.len()) {
+            Some((_, rows)) => *rows += 1,
+            None => counts.push((found.len(), 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, rows)| *rows).max()?;
+    counts.into_iter().find(|(_, rows)| *rows == most).map(|(width, _)| width)
+}
+
 /// Checks that a row has as many fields as there are columns.
 pub fn count(found: usize, columns: usize) -> Result<()> {
     if found == columns {

@@ -1,6 +1,6 @@
 //! Joins several sources into one: the rows of the first, then those of the second, and so on.
 
-use infeed_core::{Error, Record, Result, Source, Spec, Value};
+use infeed_core::{Error, Record, Result, Source, Spec, Value, format::Fields};
 use std::sync::Arc;
 
 /// Sources one after the other. Fields are matched by name; a field that a source lacks is missing.
@@ -77,6 +77,16 @@ impl Joined {
 impl Source for Joined {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn fields_of_states(&self) -> Fields {
+        let mut all = Fields::new();
+        for field in self.sources.iter().flat_map(|source| source.fields_of_states()) {
+            if !all.iter().any(|(known, _)| *known == field.0) {
+                all.push(field);
+            }
+        }
+        all
     }
 
     fn shard_rows(&self) -> &[u64] {

@@ -115,7 +115,7 @@ impl Identity {
 fn data(source: &dyn Source) -> String {
     let rows = source.rows();
     let mut bytes: Vec<u8> = source.shard_rows().iter().flat_map(|n| n.to_le_bytes()).collect();
-    for (name, field) in &source.spec().fields {
+    for (name, field) in &source.fields_of_states() {
         bytes.extend(format!("{name}:{field};").bytes());
     }
     for row in probes(rows) {

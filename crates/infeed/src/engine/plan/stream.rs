@@ -103,7 +103,7 @@ impl StreamPlan {
     /// Returns the data part of what a checkpoint must agree with.
     pub(super) fn data_fingerprint(&self) -> String {
         let fields: Vec<String> =
-            self.stream.spec().fields.iter().map(|(name, field)| format!("{name}:{field}")).collect();
+            self.stream.fields_of_states().iter().map(|(name, field)| format!("{name}:{field}")).collect();
         let mut data = format!("{}|{}", self.stream.parts(), fields.join(";"));
         data += &self.stream.identity();
         format!("{:016x}", hash(data.as_bytes()))

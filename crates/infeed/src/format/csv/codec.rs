@@ -54,6 +54,8 @@ pub(super) struct Table {
     /// The column names of every file, if the user gave them.
     pub(super) names: Option<Arc<[Arc<str>]>>,
     pub(super) titled: bool,
+    /// Fields per row of files without names.
+    pub(super) width: usize,
 }
 
 impl RowSchema for Table {
@@ -78,7 +80,7 @@ impl RowSchema for Table {
             None => Ok(name.strip_prefix("column_").and_then(|n| n.parse().ok()).unwrap_or(at)),
         };
         let places = self.columns.iter().enumerate().map(place).collect::<Result<_>>()?;
-        let width = names.as_ref().map(Vec::len);
+        let width = names.as_ref().map_or(self.width, Vec::len);
         Ok(Arc::new(Columns { table: self.clone(), places, width }))
     }
 }
@@ -89,8 +91,8 @@ struct Columns {
     table: Table,
     /// The index of each column of the table in the rows of this file.
     places: Vec<usize>,
-    /// Fields per row, if known.
-    width: Option<usize>,
+    /// Fields per row.
+    width: usize,
 }
 
 impl Columns {
@@ -104,12 +106,7 @@ impl Columns {
     fn cut<'a>(&self, row: &'a Row, found: &mut Vec<Cell>) -> Result<&'a [u8]> {
         let bytes = bare(row);
         cells(bytes, self.table.delimiter, found)?;
-        let least = self.places.iter().max().map_or(0, |last| last + 1);
-        match self.width {
-            Some(width) => count(found.len(), width)?,
-            None if found.len() < least => count(found.len(), least)?,
-            None => {}
-        }
+        count(found.len(), self.width)?;
         Ok(bytes)
     }
 }

@@ -8,7 +8,7 @@ use codec::{Table, Type};
 use infeed_core::{Args, Can, Error, FormatEntry, Param, Result};
 use infeed_records::{
     Guess,
-    csv::{self, RowFinder, cells, count, titles},
+    csv::{self, RowFinder, cells, count, titles, width},
     split::Split,
 };
 use std::sync::{Arc, OnceLock};
@@ -122,15 +122,14 @@ impl Csv {
         self.delimiter.get().copied().unwrap_or(b',')
     }
 
-    /// Returns the column names of a file. Without titles there are as many as `row` has fields.
-    fn columns(&self, head: &[u8], row: Option<&[u8]>) -> Result<Vec<Arc<str>>> {
+    /// Returns the column names of a file. Without titles there are as many as its first rows have fields.
+    fn columns(&self, head: &FirstRows) -> Result<Vec<Arc<str>>> {
         match (&self.names, self.header) {
             (Some(names), _) => Ok(names.iter().map(|name| name.as_str().into()).collect()),
-            (None, true) => titles(head, self.delimiter()),
+            (None, true) => titles(&head.titles, self.delimiter()),
             (None, false) => {
-                let mut found = vec![];
-                cells(row.unwrap_or_default(), self.delimiter(), &mut found)?;
-                Ok((0..found.len()).map(|at| format!("column_{at}").into()).collect())
+                let width = width(head.rows.iter().map(codec::bare), self.delimiter()).unwrap_or(0);
+                Ok((0..width).map(|at| format!("column_{at}").into()).collect())
             }
         }
     }
@@ -168,20 +167,28 @@ impl RowLayout for Csv {
     }
 
     fn sketch(&self, head: &FirstRows) -> Result<Sketch> {
-        let first = head.rows.first().map(codec::bare);
-        let names = self.columns(&head.titles, first)?;
+        let names = self.columns(head)?;
         let mut guesses = vec![(Guess::Unknown, false); names.len()];
         let mut found = vec![];
+        // A bad row becomes a bad sample when it is read: it must not prevent reading the others.
+        let (mut good, mut bad) = (0, None);
         for row in &head.rows {
             let bytes = codec::bare(row);
-            cells(bytes, self.delimiter(), &mut found).map_err(|e| numbered(row, e))?;
-            count(found.len(), names.len()).map_err(|e| numbered(row, e))?;
+            let cut = cells(bytes, self.delimiter(), &mut found);
+            if let Err(error) = cut.and_then(|()| count(found.len(), names.len())) {
+                bad = bad.or(Some(numbered(row, error)));
+                continue;
+            }
+            good += 1;
             for ((guess, empty), cell) in guesses.iter_mut().zip(&found) {
                 let one = csv::guess(&cell.bytes(bytes));
                 *empty |= one == Guess::Unknown;
                 // A column that is neither all numbers nor all booleans is text.
                 *guess = guess.meet(one).unwrap_or(Guess::Text);
             }
+        }
+        if let Some(error) = bad.filter(|_| good == 0) {
+            return Err(error);
         }
         let settled = |(guess, empty)| match guess {
             // Only floats can mark a missing number, with NaN.
@@ -212,6 +219,7 @@ impl RowLayout for Csv {
             columns: columns.collect(),
             names: self.names.as_ref().map(|names| names.iter().map(|name| name.as_str().into()).collect()),
             titled: self.header,
+            width: fields.len(),
         }))
     }
 }

@@ -5,7 +5,7 @@ use crate::format::saved::IndexCache;
 use crate::layout::rows::{RowLayout, RowPlaces, START, Sketch};
 use infeed_core::{Error, Format, Index, Indices, Result, Shard, Shards, Store, StoreExt, parallel};
 use infeed_records::Guess;
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 /// A row layout as a format of files with random access.
 #[derive(Debug)]
@@ -36,12 +36,11 @@ impl RowFormat {
             let sketch = layout.sketch(&head).map_err(|e| in_shard(&shard.name, e))?;
             Ok((found, head.titles, sketch))
         })?;
-        let mut fields = BTreeMap::new();
-        for (at, (found, _, sketch)) in all.iter().enumerate().filter(|(_, (found, ..))| found.rows() > 0) {
-            let _ = found;
-            merge(&mut fields, at, sketch, |at| shards.name(at).unwrap_or_default())?;
+        let mut fields = Merged::default();
+        for (at, (.., sketch)) in all.iter().enumerate().filter(|(_, (found, ..))| found.rows() > 0) {
+            fields.merge(at, sketch, |at| shards.name(at).unwrap_or_default())?;
         }
-        let schema = layout.schema(fields.into_iter().map(|(name, (guess, _))| (name, guess)).collect())?;
+        let schema = layout.schema(fields.all.into_iter().map(|(name, guess, _)| (name, guess)).collect())?;
         let mut set = RowSet::new(Arc::clone(&schema), all.len());
         for (at, (found, titles, _)) in all.into_iter().enumerate() {
             // A file without rows needs no codec, and may have no titles either.
@@ -67,25 +66,34 @@ impl RowFormat {
     }
 }
 
-/// Merges the fields of a file with those of the others.
-fn merge(
-    all: &mut BTreeMap<Arc<str>, (Guess, usize)>,
-    at: usize,
-    sketch: &Sketch,
-    named: impl Fn(usize) -> String,
-) -> Result<()> {
-    for (name, guess) in sketch {
-        let (known, first) = all.entry(Arc::clone(name)).or_insert((*guess, at));
-        *known = known.meet(*guess).ok_or_else(|| {
-            let (a, b) = (named(*first), named(at));
-            let (one, other) = (known.what(), guess.what());
-            Error::plan(
-                "read",
-                format!("the field `{name}` is {one} in shard `{a}` but {other} in shard `{b}`"),
-            )
-        })?;
+/// The fields of all files, in the order of the first file that has each.
+#[derive(Default)]
+struct Merged {
+    /// Name, guess, and the file that it was first seen in.
+    all: Vec<(Arc<str>, Guess, usize)>,
+    places: HashMap<Arc<str>, usize>,
+}
+
+impl Merged {
+    /// Merges the fields of a file with those of the others.
+    fn merge(&mut self, at: usize, sketch: &Sketch, named: impl Fn(usize) -> String) -> Result<()> {
+        for (name, guess) in sketch {
+            let place = *self.places.entry(Arc::clone(name)).or_insert_with(|| {
+                self.all.push((Arc::clone(name), *guess, at));
+                self.all.len() - 1
+            });
+            let (_, known, first) = &mut self.all[place];
+            *known = known.meet(*guess).ok_or_else(|| {
+                let (a, b) = (named(*first), named(at));
+                let (one, other) = (known.what(), guess.what());
+                Error::plan(
+                    "read",
+                    format!("the field `{name}` is {one} in shard `{a}` but {other} in shard `{b}`"),
+                )
+            })?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Adds the shard to an error about the start of a file.

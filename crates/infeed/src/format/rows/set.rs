@@ -52,6 +52,10 @@ impl Indices for RowSet {
         vec![(0, self.schema.fields())]
     }
 
+    fn ordered(&self) -> bool {
+        true
+    }
+
     fn damage(&self) -> Vec<(usize, String)> {
         vec![]
     }

@@ -98,7 +98,7 @@ fn rows_of_tables() {
     let floats = |x: f64| format!("f64[]{:?}", x.to_ne_bytes());
     assert_eq!(
         values("csv", json!({"columns": ["name", "n"]}), text).unwrap(),
-        [format!("{}|a;\"b", floats(1.0)), format!("{}|c", floats(f64::NAN))]
+        [format!("a;\"b|{}", floats(1.0)), format!("c|{}", floats(f64::NAN))]
     );
     assert_eq!(values("csv", json!({"columns": {"n": "text"}}), text).unwrap(), ["1", ""]);
     for (args, text, what) in [
@@ -113,6 +113,51 @@ fn rows_of_tables() {
         let error = values("csv", args, text).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
+}
+
+#[test]
+fn fields_keep_the_order_of_the_file() {
+    let named = |name: &str, args: serde_json::Value, text: &str| {
+        let fields = index(name, args, text).unwrap().fields();
+        fields.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(named("csv", json!({}), "z,a,m\n1,2,3\n"), "z a m");
+    assert_eq!(named("jsonl", json!({}), "{\"z\":1,\"a\":2}\n{\"m\":1,\"a\":2}\n"), "z a m");
+    // The first file counts; what only others have comes behind.
+    let store = store(&[("1", "{\"z\":1,\"b\":1}\n"), ("2", "{\"a\":1,\"b\":1,\"z\":2}\n")]);
+    let shards: Vec<Shard> = ["1", "2"].iter().map(|name| store.stat_one(name).unwrap()).collect();
+    let format = RowFormat::new(layout("jsonl", json!({})), IndexCache::Off);
+    let shards = Shards::new(&shards).unwrap();
+    let set = format.indices(&store, &shards, 2).unwrap().unwrap();
+    let source = crate::read::StoreSource::over(Arc::new(store), "jsonl", shards, set).unwrap();
+    let order = |fields: &[(Arc<str>, infeed_core::FieldSpec)]| {
+        fields.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(order(&infeed_core::Source::spec(&source).fields), "z b a");
+    // States know them as they were before.
+    assert_eq!(order(&infeed_core::Source::fields_of_states(&source)), "a b z");
+}
+
+#[test]
+fn ragged_rows_are_bad_rows_wherever_they_are() {
+    for (args, text) in [
+        (json!({}), "a,b\n1\n2,x\n3,y,z\n4,w\n"),
+        (json!({"header": false}), "1\n2,x\n3,y,z\n4,w\n"),
+        (json!({"names": ["a", "b"]}), "t,t\n1\n2,x\n3,y,z\n4,w\n"),
+    ] {
+        let index = index("csv", args, text).unwrap();
+        let fields: Vec<Arc<str>> = index.fields().into_iter().map(|(name, _)| name).collect();
+        assert_eq!((index.rows(), fields.len()), (4, 2));
+        for row in 0..4 {
+            let range = index.ranges(&[row], &fields).unwrap().remove(0);
+            let bytes = text.as_bytes()[range.start as usize..range.end as usize].to_vec().into();
+            let cut = index.cut(&[row], &fields, vec![bytes]);
+            assert_eq!(cut.is_ok(), row % 2 == 1, "{row}");
+        }
+    }
+    // Nothing but such rows is an error at opening.
+    let error = index("csv", json!({}), "a,b\n1\n2\n").unwrap_err().to_string();
+    assert!(error.contains("line 2: the row has 1 fields"), "{error}");
 }
 
 #[test]

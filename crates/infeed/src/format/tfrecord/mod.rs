@@ -168,7 +168,9 @@ impl RowLayout for TfRecord {
         Ok(sketch.into_iter().filter_map(|(name, guess)| Some((name, guess?))).collect())
     }
 
-    fn schema(&self, fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>> {
+    fn schema(&self, mut fields: Vec<(Arc<str>, Guess)>) -> Result<Arc<dyn RowSchema>> {
+        // The features of a record have no order of their own.
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
         let features = match &self.wanted {
             Wanted::Raw => None,
             Wanted::Given(features) => Some(Arc::clone(features)),

@@ -3,9 +3,11 @@
 mod one_by_one;
 
 use super::coalesce::{Limits, coalesce};
-use infeed_core::{Error, FieldSpec, Index, Indices, Record, Result, Shard, Shards, Source, Spec, Store};
+use infeed_core::{
+    Error, FieldSpec, Index, Indices, Record, Result, Shard, Shards, Source, Spec, Store, format::Fields,
+};
 use one_by_one::OneByOne;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 /// A store, its shards and the index of their rows.
 #[derive(Debug)]
@@ -188,6 +190,12 @@ impl Source for StoreSource {
         })
     }
 
+    fn fields_of_states(&self) -> Fields {
+        let mut fields = self.spec.fields.clone();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        fields
+    }
+
     fn damage(&self) -> Vec<String> {
         let name = |shard| self.shards.name(shard).unwrap_or_default();
         let noted = |(shard, what)| format!("shard `{}`: {what}", name(shard));
@@ -208,12 +216,17 @@ impl Source for StoreSource {
     }
 }
 
-/// Returns the fields of all shards, sorted by name so that the order does not depend on which shard comes first.
+/// Returns the fields of all shards: in the order of the files, if the format has one, otherwise sorted by name so that the
+/// order does not depend on which shard comes first.
 fn union(shards: &Shards, indices: &dyn Indices) -> Result<Spec> {
-    let mut seen: BTreeMap<Arc<str>, (FieldSpec, usize)> = BTreeMap::new();
+    let mut seen: HashMap<Arc<str>, (FieldSpec, usize)> = HashMap::new();
+    let mut names: Vec<Arc<str>> = vec![];
     for (shard, fields) in indices.fields() {
         for (name, spec) in fields {
-            let (first, origin) = seen.entry(Arc::clone(&name)).or_insert_with(|| (spec.clone(), shard));
+            let (first, origin) = seen.entry(Arc::clone(&name)).or_insert_with(|| {
+                names.push(Arc::clone(&name));
+                (spec.clone(), shard)
+            });
             if *first != spec {
                 let named = |shard| shards.name(shard).unwrap_or_default();
                 let (a, b) = (named(*origin), named(shard));
@@ -224,7 +237,11 @@ fn union(shards: &Shards, indices: &dyn Indices) -> Result<Spec> {
             }
         }
     }
-    Ok(Spec { fields: seen.into_iter().map(|(name, (spec, _))| (name, spec)).collect() })
+    if !indices.ordered() {
+        names.sort_unstable();
+    }
+    let field = |name: Arc<str>| seen.remove(&name).map(|(spec, _)| (name, spec));
+    Ok(Spec { fields: names.into_iter().filter_map(field).collect() })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::{
 };
 use blocks::BlockCut;
 use flow::RowFlow;
-use infeed_core::{Error, Flow, Result, Spec, Store, Stream};
+use infeed_core::{Error, Flow, Result, Spec, Store, Stream, format::Fields};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -76,8 +76,7 @@ impl RowStream {
             other => other,
         })?;
         let schema = layout.schema(sketch)?;
-        let mut fields = schema.fields();
-        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        let fields = schema.fields();
         Ok(RowStream { format: layout.name(), schema, parts: Arc::new(parts), spec: Spec { fields } })
     }
 }
@@ -85,6 +84,12 @@ impl RowStream {
 impl Stream for RowStream {
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn fields_of_states(&self) -> Fields {
+        let mut fields = self.spec.fields.clone();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        fields
     }
 
     fn parts(&self) -> u64 {
