@@ -61,7 +61,26 @@ impl Packing {
 
     /// Returns the compression of data with this start.
     pub fn of_head(head: &[u8]) -> Option<Packing> {
-        Packing::ALL.into_iter().find(|packing| packing.begins(head))
+        let mut at = head;
+        // zstd and lz4 share skippable frames: what follows them tells which it is.
+        while let Some(len) = Packing::skippable(at)
+            && let Some(rest) = usize::try_from(len).ok().and_then(|len| at.get(len..))
+            && rest.len() >= 4
+        {
+            at = rest;
+        }
+        let known = Packing::ALL.into_iter().find(|packing| packing.begins(at));
+        known.or_else(|| Packing::ALL.into_iter().find(|packing| packing.begins(head)))
+    }
+
+    /// Returns the length of the skippable frame that starts here, with its header.
+    pub fn skippable(head: &[u8]) -> Option<u64> {
+        match head {
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
+                Some(8 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])))
+            }
+            _ => None,
+        }
     }
 
     fn begins(self, head: &[u8]) -> bool {
@@ -73,7 +92,8 @@ impl Packing {
             }
             Packing::Bzip2 => matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', ..]),
             Packing::Xz => head.starts_with(b"\xfd7zXZ\0"),
-            Packing::Lz4 => head.starts_with(b"\x04\x22\x4d\x18"),
+            // The second one is that of the legacy format, which the Linux kernel and old programs write.
+            Packing::Lz4 => head.starts_with(b"\x04\x22\x4d\x18") || head.starts_with(b"\x02\x21\x4c\x18"),
         }
     }
 
@@ -98,5 +118,11 @@ mod tests {
         assert_eq!(Packing::bare("a.tgz"), "a.tgz");
         assert_eq!(Packing::of_head(b"\x28\xb5\x2f\xfd...."), Some(Packing::Zstd));
         assert_eq!(Packing::of_head(b"BZh"), None);
+        assert_eq!(Packing::of_head(b"\x02\x21\x4c\x18...."), Some(Packing::Lz4));
+        let skip = b"\x53\x2a\x4d\x18\x02\0\0\0ab";
+        assert_eq!(Packing::of_head(skip), Some(Packing::Zstd));
+        assert_eq!(Packing::of_head(&[&skip[..], b"\x04\x22\x4d\x18"].concat()), Some(Packing::Lz4));
+        assert_eq!(Packing::of_head(&[&skip[..], skip, b"\x28\xb5\x2f\xfd"].concat()), Some(Packing::Zstd));
+        assert_eq!(Packing::skippable(b"\x53\x2a\x4d\x18\xff\xff\xff\xff"), Some(8 + u64::from(u32::MAX)));
     }
 }

@@ -48,7 +48,14 @@ pub(super) fn unpack_unless(
     plain: impl Fn(&[u8]) -> bool,
 ) -> Result<Reading> {
     let start = input.peek(header::BLOCK as usize).map_err(|e| lift(shard, e))?;
-    let Some(packing) = packing(start, plain) else {
+    let found = match packing(start, plain) {
+        // Behind a long skippable frame may be either.
+        Some(Packing::Zstd) if Packing::skippable(start).is_some() => {
+            Packing::of_name(shard).filter(|named| *named == Packing::Lz4).or(Some(Packing::Zstd))
+        }
+        found => found,
+    };
+    let Some(packing) = found else {
         return match Packing::of_name(shard) {
             // An empty tar has no rows; an empty compressed file is incomplete.
             Some(packing) if start.is_empty() => {

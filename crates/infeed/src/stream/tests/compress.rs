@@ -134,3 +134,61 @@ fn bombs_flow_through() {
         assert_eq!(rows.len(), 1);
     }
 }
+
+/// A frame of the legacy format, as old programs write it: blocks of 8 MiB, each with its length.
+fn legacy(data: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x02, 0x21, 0x4c, 0x18];
+    for block in data.chunks(8 << 20) {
+        let packed = lz4_flex::block::compress(block);
+        out.extend((packed.len() as u32).to_le_bytes());
+        out.extend(packed);
+    }
+    out
+}
+
+fn skipped(len: usize) -> Vec<u8> {
+    [&[0x5a, 0x2a, 0x4d, 0x18][..], &(len as u32).to_le_bytes(), &vec![7; len]].concat()
+}
+
+#[test]
+fn lz4_frames_of_every_kind() {
+    let tar = numbered(0..20, 2000);
+    let large = tar_of([("a.x", &vec![5; 9 << 20][..]), ("b.x", &b"1"[..])]);
+    let (wanted, all) = (rows_of("x.tar", &tar).0, rows_of("x.tar", &large).0);
+    let (front, back) = tar.split_at(9_999);
+    let frame = pack(Packing::Lz4, back);
+    for (packed, rows) in [
+        (legacy(&tar), &wanted),
+        (legacy(&large), &all),
+        ([legacy(front), legacy(back)].concat(), &wanted),
+        ([legacy(front), frame.clone()].concat(), &wanted),
+        ([pack(Packing::Lz4, front), legacy(back)].concat(), &wanted),
+        ([skipped(100), pack(Packing::Lz4, front), skipped(0), frame.clone(), skipped(3)].concat(), &wanted),
+        ([skipped(2_000_000), legacy(front), skipped(5), legacy(back), vec![0; 600]].concat(), &wanted),
+        ([skipped(2_000_000), pack(Packing::Lz4, &tar)].concat(), &wanted),
+    ] {
+        let (found, end) = rows_of("x.tar.lz4", &packed);
+        end.unwrap();
+        assert!(found == *rows);
+    }
+    let packed = [skipped(9), pack(Packing::Zstd, front), skipped(9), pack(Packing::Zstd, back)].concat();
+    let (found, end) = rows_of("x.tar.zst", &packed);
+    end.unwrap();
+    assert!(found == wanted);
+}
+
+#[test]
+fn damaged_lz4_frames_are_found() {
+    let tar = numbered(0..6, 500);
+    let packed = legacy(&tar);
+    for cut in 5..packed.len() {
+        assert!(rows_of("x.tar.lz4", &packed[..cut]).1.is_err(), "cut at {cut}");
+    }
+    for bytes in [&[0xff, 0xff, 0xff, 0x7f][..], &[4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]] {
+        let packed = [&[0x02, 0x21, 0x4c, 0x18], bytes].concat();
+        let error = rows_of("x.tar.lz4", &packed).1.unwrap_err().to_string();
+        assert!(error.contains("the lz4 data cannot be read beyond here"), "{error}");
+    }
+    let error = rows_of("x.tar.lz4", &skipped(100)[..50]).1.unwrap_err().to_string();
+    assert!(error.contains("cut off"), "{error}");
+}
