@@ -1,7 +1,7 @@
 //! Finds records: from an index file, or by following their headers.
 
 use crate::layout::rows::RowPlaces;
-use infeed_core::{Bytes, Error, Result, Shard, Store, StoreExt};
+use infeed_core::{Bytes, Error, Packing, Result, Shard, Store, StoreExt};
 use infeed_records::tfrecord::{HEAD, TAIL, index, length};
 
 /// Size of one read if records are small.
@@ -46,6 +46,15 @@ fn saved(store: &dyn Store, shard: &Shard) -> Option<Vec<u64>> {
     })
 }
 
+/// The error for a compressed file whose name does not say so.
+fn packed(name: &str, packing: Packing) -> Error {
+    let (how, ending) = (packing.name(), packing.endings()[0]);
+    Error::argument(format!(
+        "`{name}` is compressed ({how}), so that its records cannot be read in any order: rename it to `{name}{ending}` to \
+         stream it, or unpack it"
+    ))
+}
+
 /// Follows the headers.
 fn scan(store: &dyn Store, shard: &Shard, largest: u64) -> Result<Vec<u64>> {
     let wrong = |at: u64, what: String| Error::Format { shard: shard.name.to_string(), offset: at, what };
@@ -62,8 +71,15 @@ fn scan(store: &dyn Store, shard: &Shard, largest: u64) -> Result<Vec<u64>> {
             (start, bytes) = (at, store.read_one(shard, at..(at + piece).min(shard.size))?);
         }
         let head = &bytes[(at - start) as usize..];
-        let bad = "the checksum of a record's length does not fit: the file is damaged, or no TFRecord";
-        let len = length(head).ok_or_else(|| wrong(at, bad.to_owned()))?;
+        let Some(len) = length(head) else {
+            if at == 0
+                && let Some(packing) = Packing::of_head(head)
+            {
+                return Err(packed(&shard.name, packing));
+            }
+            let bad = "the checksum of a record's length does not fit: the file is damaged, or no TFRecord";
+            return Err(wrong(at, bad.to_owned()));
+        };
         let whole = len.saturating_add((HEAD + TAIL) as u64);
         if whole > shard.size - at {
             let what =
