@@ -4,12 +4,14 @@
 //! value is returned as a [`Raw`], a piece of the row, and [`value`] makes a field of it. Only extracted values are
 //! fully validated: an invalid number inside a skipped object may go unnoticed.
 
+mod limits;
 mod marks;
 mod number;
 mod scan;
 mod value;
 mod wanted;
 
+pub use limits::check_limits;
 pub use number::{float, floats, int, ints};
 pub use scan::{Fault, Raw, keys};
 pub use value::{guess, value};
@@ -37,6 +39,10 @@ pub fn fuzz_json(data: &[u8]) {
     });
     assert!(count <= line.len());
     if let Ok(row) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line) {
+        let deep = |e: &infeed_core::Error| e.to_string().contains("levels");
+        if walked.as_ref().is_err_and(deep) {
+            return;
+        }
         assert!(found.is_ok() && walked.is_ok());
         for (name, raw) in names.iter().zip(out).filter(|(name, _)| !name.contains('.')) {
             if let Some(serde_json::Value::String(text)) = row.get(*name) {

@@ -40,7 +40,7 @@ impl From<Fault> for Error {
 }
 
 /// Deepest nesting of skipped values.
-const DEEPEST: u32 = 128;
+pub(super) const DEEPEST: u32 = 100;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
@@ -212,7 +212,7 @@ fn nested_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
             b'"' => at = text_end(bytes, at)?.0 + 1,
             b'{' | b'[' => {
                 if depth == DEEPEST {
-                    return Err(Fault::Wrong(at - 1, "nesting of at most 128 levels"));
+                    return Err(Fault::Wrong(at - 1, "nesting of at most 100 levels"));
                 }
                 braces = (braces << 1) | u128::from(byte == b'{');
                 depth += 1;

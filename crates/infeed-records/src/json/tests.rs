@@ -55,7 +55,7 @@ fn what_is_no_object_is_refused() {
         assert!(said(line).contains(what), "{line}: {}", said(line));
     }
     let deep = format!("{{\"b\":{}{}}}", "[".repeat(200), "]".repeat(200));
-    assert!(said(&deep).contains("128 levels"));
+    assert!(said(&deep).contains("100 levels"));
 }
 
 fn made(text: &str) -> infeed_core::Result<Value> {

@@ -1,6 +1,7 @@
 //! Converts raw values to fields.
 
 use super::{
+    limits::check_limits,
     marks,
     number::{elements, float, floats, int, ints},
     scan::Raw,
@@ -99,6 +100,7 @@ fn json(raw: &Raw<'_>) -> Result<Value> {
     };
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
     let text = std::str::from_utf8(bytes).map_err(|e| crate::text::not_text(bytes, e.valid_up_to()))?;
+    check_limits(text)?;
     Ok(Value::Json(text.to_owned()))
 }
 

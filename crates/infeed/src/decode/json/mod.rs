@@ -2,6 +2,7 @@
 
 use super::{needs_encoded, text::utf8};
 use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value};
+use infeed_records::json::check_limits;
 use serde::de::IgnoredAny;
 
 #[cfg(test)]
@@ -27,8 +28,9 @@ impl Decoder for Json {
         if text.trim_ascii().is_empty() {
             return Err(Error::sample("not JSON: there is nothing in it"));
         }
-        // Validation builds nothing; the parser is not recursive, so deep nesting is harmless.
+        // Validation builds nothing and is not recursive. Whoever parses the text is.
         serde_json::from_str::<IgnoredAny>(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
+        check_limits(text)?;
         Ok(Value::Json(text.to_owned()))
     }
 }

@@ -28,8 +28,13 @@ fn errors_say_where() {
 }
 
 #[test]
-fn deep_nesting_is_no_danger() {
-    let deep = ["[".repeat(1_000_000), "]".repeat(1_000_000)].concat();
-    assert!(json(deep.as_bytes()).is_ok());
+fn what_parsers_cannot_take_is_refused() {
+    let nested = |depth: usize| ["[".repeat(depth), "]".repeat(depth)].concat();
+    assert!(json(nested(100).as_bytes()).is_ok());
+    for depth in [101, 1_000_000] {
+        assert!(json(nested(depth).as_bytes()).unwrap_err().contains("more than 100 levels"));
+    }
     assert!(json("[".repeat(1_000_000).as_bytes()).is_err());
+    let number = format!("{{\"a\": {}}}", "9".repeat(5000));
+    assert!(json(number.as_bytes()).unwrap_err().contains("5000 digits"));
 }
