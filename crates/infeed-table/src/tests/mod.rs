@@ -10,6 +10,7 @@ mod filter;
 mod matrix;
 mod nested;
 mod parquet;
+mod sqlite;
 mod stores;
 
 use crate::TableSource;

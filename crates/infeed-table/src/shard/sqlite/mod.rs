@@ -3,6 +3,7 @@
 //! Page boundaries are found once, by scanning the key alone. A page is then read by `WHERE key > ? ORDER BY key
 //! LIMIT n`, which an index answers without counting rows, however far into the table it is.
 
+mod guarded;
 mod kinds;
 mod pool;
 
@@ -12,10 +13,12 @@ use crate::{
 };
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
-use infeed_core::{Can, Error, FormatEntry, Magic, Param, Result, Shard, StoreExt, parallel};
+use infeed_core::{
+    Can, Error, FormatEntry, Magic, Param, Result, Shard, StoreExt, memory::readable, parallel,
+};
 use kinds::{SqlColumn, SqlType};
 use pool::Connections;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use std::sync::Arc;
 
 /// Magic bytes of a database.
@@ -109,7 +112,7 @@ impl SqliteShard {
             let what = "this is no SQLite database".to_owned();
             return Err(Error::Format { shard: shard.name.to_string(), offset: 0, what });
         }
-        let pool = Connections::new(&shard.name, path);
+        let pool = Connections::new(&shard.name, path, files);
         let from = pool::from(&pool, args)?;
         let names = pool.names(&from)?;
         if names.is_empty() {
@@ -202,10 +205,21 @@ impl Blocks for SqliteShard {
         let sql = format!("SELECT {what} FROM {}{behind} ORDER BY {list} LIMIT {rows}", self.from);
         let mut out: Vec<SqlColumn> =
             columns.iter().map(|column| SqlColumn::new(self.kinds[*column], rows as usize)).collect();
-        let mut at = 0;
+        let (mut at, mut bytes, most) = (0, 0u64, self.pool.most());
         self.pool.each(&sql, before, |row| {
             for (column, out) in out.iter_mut().enumerate() {
-                if let Err(what) = out.push(row.get_ref(column)?) {
+                let value = row.get_ref(column)?;
+                if let ValueRef::Text(held) | ValueRef::Blob(held) = value {
+                    bytes += held.len() as u64;
+                }
+                if bytes > most {
+                    return Ok(Some(format!(
+                        "the page takes more than {}, which is more than memory= allows or the file can hold; raise memory=, \
+                         read fewer columns, or fewer rows at a time with page=",
+                        readable(most)
+                    )));
+                }
+                if let Err(what) = out.push(value) {
                     let name = self.schema.field(columns[column]).name();
                     return Ok(Some(format!("row {at} of it: column `{name}` {what}")));
                 }

@@ -1,10 +1,17 @@
 //! A pool of connections, one per concurrently reading thread, and the queries that use them.
 
-use super::quote;
-use crate::open::args::TableArgs;
+use super::{guarded::Guarded, quote};
+use crate::{
+    open::{ShardFiles, args::TableArgs},
+    shard::limit::BlockLimit,
+};
 use infeed_core::{Error, Hold, Result};
-use rusqlite::{Connection, OpenFlags, Row, types::Value};
-use std::{path::PathBuf, sync::Mutex};
+use rusqlite::{Connection, Row, types::Value};
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 /// Read-only connections to one file.
 #[derive(Debug)]
@@ -13,15 +20,33 @@ pub(super) struct Connections {
     name: String,
     path: PathBuf,
     /// Idle connections, with the process that opened them: SQLite forbids using them after a fork.
-    idle: Mutex<Vec<(u32, Connection)>>,
+    idle: Mutex<Vec<(u32, Guarded)>>,
+    limit: Arc<BlockLimit>,
+    /// The most bytes that values stored in the file can have.
+    stored: u64,
 }
 
-/// How long to wait for a writer.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+/// Values beyond the size of the file: a column that is computed may repeat what others hold.
+const REPEATED: u64 = 4;
+const SLACK: u64 = 256 << 20;
 
 impl Connections {
-    pub(super) fn new(name: &str, path: PathBuf) -> Self {
-        Connections { name: name.to_owned(), path, idle: Mutex::default() }
+    pub(super) fn new(name: &str, path: PathBuf, files: &ShardFiles<'_>) -> Self {
+        let mut log = path.clone().into_os_string();
+        log.push("-wal");
+        let size = |path: &OsStr| std::fs::metadata(path).map_or(0, |about| about.len());
+        let bytes = size(path.as_os_str()).saturating_add(size(&log));
+        let stored = match files.args.query {
+            None => bytes.saturating_mul(REPEATED).saturating_add(SLACK),
+            Some(_) => u64::MAX,
+        };
+        Connections {
+            name: name.to_owned(),
+            path,
+            idle: Mutex::default(),
+            limit: Arc::clone(files.limit),
+            stored,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -33,12 +58,15 @@ impl Connections {
     }
 
     fn failed(&self, e: &rusqlite::Error) -> Error {
-        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked};
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked, TooBig};
         let cure = match e.sqlite_error_code() {
             Some(DatabaseBusy | DatabaseLocked) => {
                 ": another program writes to it; wait for it, or read a copy"
             }
             Some(DatabaseCorrupt) => ": the file is damaged; `.recover` of the sqlite3 program may save it",
+            Some(TooBig) => {
+                ": a value is larger than memory= or than the file can hold; leave its column out, or raise memory="
+            }
             _ => "",
         };
         // A busy database may be free the next time, so this is not a property of the data.
@@ -48,28 +76,37 @@ impl Connections {
         Error::sample(format!("`{}`: {e}{cure}", self.name))
     }
 
-    fn connect(&self) -> Result<Connection> {
+    fn connect(&self) -> Result<Guarded> {
         let mut idle = self.idle.hold();
-        while let Some((process, connection)) = idle.pop() {
-            if process == std::process::id() {
-                return Ok(connection);
+        while let Some((process, guarded)) = idle.pop() {
+            if process != std::process::id() {
+                // Closing it would touch locks that belong to the parent process.
+                std::mem::forget(guarded);
+            } else if guarded.holds(&self.path) {
+                return Ok(guarded);
             }
-            // Closing it would touch locks that belong to the parent process.
-            std::mem::forget(connection);
         }
         drop(idle);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags).map_err(|e| self.failed(&e))?;
-        connection.busy_timeout(PATIENCE).map_err(|e| self.failed(&e))?;
-        Ok(connection)
+        Guarded::open(&self.path).map_err(|e| self.failed(&e))
+    }
+
+    /// The most bytes that a page may have: `memory=`, and for tables what the file can hold. Columns that are computed could
+    /// stand for any number of bytes; a query is the user's own.
+    pub(super) fn most(&self) -> u64 {
+        self.limit.get().min(self.stored)
     }
 
     /// Runs `work` with a connection.
     fn with<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let connection = self.connect()?;
-        let done = work(&connection).map_err(|e| self.failed(&e));
+        let guarded = self.connect()?;
+        let limited = guarded.limit(self.most());
+        let done = limited.and_then(|()| work(&guarded.connection)).map_err(|e| self.failed(&e));
+        if !guarded.holds(&self.path) {
+            let what = "another program began to write to it; wait for it, or read a copy";
+            return Err(Error::io("read", &*self.name, std::io::Error::other(what)));
+        }
         let mut idle = self.idle.hold();
-        idle.push((std::process::id(), connection));
+        idle.push((std::process::id(), guarded));
         done
     }
 
@@ -110,7 +147,7 @@ impl Connections {
         let Some((table, _)) = self.tables()?.into_iter().find(|(name, _)| quote(name) == from) else {
             return Ok(out);
         };
-        self.each("SELECT name, type FROM pragma_table_info(?)", &[Value::Text(table)], |row| {
+        self.each("SELECT name, type FROM pragma_table_xinfo(?)", &[Value::Text(table)], |row| {
             out.push((row.get(0)?, row.get(1)?));
             Ok(None)
         })?;
