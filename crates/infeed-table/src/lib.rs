@@ -18,12 +18,12 @@
 //! | decimals | `f64` |
 //! | text | text |
 //! | binary | encoded bytes |
-//! | struct of `bytes` and `path` | encoded bytes, read from the file if there is only a path |
+//! | struct of `bytes` and `path` | encoded bytes, read from a file below the table's folder if there is only a path |
 //! | other structs | their columns, as `a.b` |
 //! | dictionaries | their values |
 //! | fixed-size lists of numbers | an array of that shape |
 //! | lists of numbers | an array of unknown length |
-//! | other lists, maps | JSON text |
+//! | other lists, maps, unions | JSON text |
 //!
 //! A null is NaN in a column of floats and a missing value elsewhere, unless a fill value is given.
 

@@ -12,7 +12,7 @@ mod index;
 pub use encoding::{Encoding, decode};
 pub use index::{Column, File, Shard, parse};
 
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, memory};
 use std::ops::Range;
 
 /// Returns where the first sample of a shard begins and the lengths of all samples, from the first bytes of the
@@ -33,7 +33,7 @@ pub fn samples(head: &[u8], size: u64) -> Result<(u64, Vec<u64>)> {
     if start > size {
         return Err(Error::sample(format!("the samples begin at byte {start} of a shard of {size}")));
     }
-    let mut lens = Vec::with_capacity(count);
+    let mut lens = memory::with_capacity(count)?;
     let mut at = start;
     for (number, offset) in offsets[1..].iter().enumerate() {
         let end = u64::from(u32::from_le_bytes(*offset));

@@ -4,7 +4,7 @@
 //! Example { 1: Features { 1: entry { 1: name, 2: Feature { 1: BytesList | 2: FloatList | 3: Int64List { 1: values } } } } }
 //! ```
 
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, memory};
 use std::ops::Range;
 
 /// The values of a feature.
@@ -140,7 +140,7 @@ fn feature(mut message: Message<'_>) -> Result<Feature<'_>> {
                 (Feature::Ints(all), Field::Number(one)) => all.push(one as i64),
                 (Feature::Ints(all), Field::Part(mut packed)) => {
                     // A number has at least one byte, so this is bounded by the size of the record.
-                    all.reserve(packed.end - packed.at);
+                    memory::reserve(all, packed.end - packed.at)?;
                     while packed.at < packed.end {
                         all.push(packed.varint()? as i64);
                     }

@@ -19,7 +19,7 @@ use crate::{
 use arrow_array::{Array, ArrayRef, BooleanArray, cast::AsArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{Dtype, Error, Result, memory};
 use std::sync::Arc;
 
 /// A block of a shard: where its columns are, and which of its rows are kept.
@@ -55,7 +55,7 @@ impl BlockRef<'_> {
                 }
                 Err(_) => false,
             });
-            let mut mask = vec![false; self.shard.block_rows()[self.block] as usize];
+            let mut mask = memory::zeroed::<bool>(self.shard.block_rows()[self.block] as usize)?;
             kept.iter().for_each(|row| mask[*row as usize] = true);
             let mask = BooleanArray::from(mask);
             for array in &mut arrays {
@@ -212,7 +212,7 @@ fn rows(
         }
     }
     let size = rows.checked_mul(stride).ok_or_else(|| Error::sample("its rows do not fit memory"))?;
-    let mut memory = spares.take(size)?;
+    let mut packed = spares.take(size)?;
     let strips: Vec<Strip<'_>> = lanes
         .iter()
         .map(|(offset, width, lane)| Strip { offset: *offset, width: *width, data: &lane.data })
@@ -220,11 +220,11 @@ fn rows(
     if strips.iter().any(|strip| strip.data.len() < rows * strip.width) {
         return Err(Error::Internal { what: "a column has too few values for its rows".to_owned() });
     }
-    pack(&strips, stride, &mut memory);
+    pack(&strips, stride, &mut packed);
     drop(strips);
     drop(arrays);
     lanes.into_iter().for_each(|(_, _, lane)| recycle::give(lane.data));
-    Ok(Decoded { stride, memory, cells, bad: vec![], bytes: (size + loose) as u64 })
+    Ok(Decoded { stride, memory: packed, cells, bad: vec![], bytes: (size + loose) as u64 })
 }
 
 /// Checks that a column has the type of its field.

@@ -1,6 +1,7 @@
 //! Row-major layout of blocks: the cells of a row are adjacent, as in batches.
 
-use infeed_core::{Error, Hold, Result, memory};
+use crate::shard::limit::probe;
+use infeed_core::{Hold, Result};
 use std::sync::Mutex;
 
 /// Buffers from this size on are kept for the next block; smaller ones are cheap to allocate.
@@ -51,10 +52,7 @@ impl Spares {
 /// New memory of zeros. The system hands large pieces out as zeros, so that asking for them costs nothing, unlike writing them;
 /// asking first whether there is as much makes an error of what would end the process.
 fn fresh(len: usize) -> Result<Vec<u8>> {
-    drop(memory::with_capacity::<u8>(len).map_err(|e| match e {
-        Error::Sample { what, at } => Error::Sample { what: format!("its rows need memory: {what}"), at },
-        other => other,
-    })?);
+    probe(len as u64)?;
     Ok(vec![0; len])
 }
 

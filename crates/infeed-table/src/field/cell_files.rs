@@ -4,11 +4,8 @@
 //! table, or below the folder that the user names with `files=`.
 
 use crate::{open::files::stays_inside, shard::limit::BlockLimit};
-use infeed_core::{
-    Budget, Bytes, Error, Result, Store, StoreExt,
-    memory::DEFAULT_LIMIT,
-};
-use std::{fs, path::PathBuf};
+use infeed_core::{Budget, Bytes, Error, Result, Store, StoreExt, memory::DEFAULT_LIMIT};
+use std::fs;
 
 /// Where the files of cells may be.
 #[derive(Debug, Default)]
@@ -27,20 +24,22 @@ impl CellFiles {
     }
 
     /// Reads the file that a cell of `shard` names.
-    pub(crate) fn read(&self, store: &dyn Store, shard: &str, path: &str, limit: &BlockLimit) -> Result<Bytes> {
-        let own = match shard.rsplit_once('/') {
-            Some(("", _)) => "/",
-            Some((folder, _)) => folder,
-            None => ".",
-        };
-        let inside = self.relative(path).ok_or_else(|| refused(path, own, "outside of"))?;
-        let folders: Vec<&str> = [Some(own), self.folder.as_deref()].into_iter().flatten().collect();
+    pub(crate) fn read(
+        &self,
+        store: &dyn Store,
+        shard: &str,
+        path: &str,
+        limit: &BlockLimit,
+    ) -> Result<Bytes> {
+        let own = front(shard);
+        let inside = self.relative(path).ok_or_else(|| refused(path, &own, "outside of"))?;
+        let given = self.folder.as_ref().map(|folder| format!("{}/", folder.trim_end_matches('/')));
+        let fronts: Vec<&str> =
+            [Some(&own), given.as_ref()].into_iter().flatten().map(String::as_str).collect();
         let mut missing = None;
-        for folder in &folders {
-            let name = format!("{}/{inside}", folder.trim_end_matches('/'));
-            match real(store, &name, &folders, path)
-                .and_then(|name| store.stat_one(&name))
-            {
+        for front in &fronts {
+            let name = format!("{front}{inside}");
+            match check(store, &name, &fronts, path).and_then(|()| store.stat_one(&name)) {
                 Ok(file) => {
                     Budget::new(limit.get().min(DEFAULT_LIMIT)).check(file.size)?;
                     return store.read_all(&file);
@@ -51,7 +50,7 @@ impl CellFiles {
                 Err(other) => return Err(other),
             }
         }
-        Err(missing.unwrap_or_else(|| refused(path, own, "outside of")))
+        Err(missing.unwrap_or_else(|| refused(path, &own, "outside of")))
     }
 
     /// The path relative to a folder, if it is one. An absolute path counts where it is below `files=`.
@@ -72,28 +71,33 @@ fn refused(path: &str, folder: &str, how: &str) -> Error {
     ))
 }
 
-/// Checks what a name leads to on this machine: a regular file, below one of the folders once links are followed. Returns the
-/// name to read. Stores without local files have no links.
-fn real(store: &dyn Store, name: &str, folders: &[&str], path: &str) -> Result<String> {
-    let Some(local) = store.local_path(name) else { return Ok(name.to_owned()) };
-    let found = match fs::canonicalize(&local) {
-        Ok(found) => found,
-        // The store has the better message.
-        Err(_) => return store.stat_one(name).map(|shard| shard.name.to_string()),
-    };
-    let roots: Vec<PathBuf> = folders
-        .iter()
-        .filter_map(|folder| store.local_path(folder))
-        .filter_map(|folder| fs::canonicalize(folder).ok())
-        .collect();
-    if !roots.iter().any(|root| found.starts_with(root)) {
-        return Err(refused(path, folders.first().copied().unwrap_or_default(), "a link to outside of"));
+/// What stands before the names of files beside a shard: its folder, or the store that has no folders.
+fn front(shard: &str) -> String {
+    let scheme = |(scheme, _): &(&str, &str)| scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+    match (shard.rsplit_once('/'), shard.split_once(':').filter(scheme)) {
+        (Some((folder, _)), _) => format!("{folder}/"),
+        (None, Some((scheme, _))) => format!("{scheme}:"),
+        (None, None) => "./".to_owned(),
+    }
+}
+
+/// Checks what a name leads to on this machine: a regular file, below one of the folders once links are followed. Stores
+/// without local files have no links.
+fn check(store: &dyn Store, name: &str, fronts: &[&str], path: &str) -> Result<()> {
+    let Some(local) = store.local_path(name) else { return Ok(()) };
+    // The store has the better message for a file that is not there.
+    let Ok(found) = fs::canonicalize(&local) else { return Ok(()) };
+    let roots = fronts.iter().filter_map(|front| store.local_path(front));
+    if !roots.filter_map(|root| fs::canonicalize(root).ok()).any(|root| found.starts_with(root)) {
+        return Err(refused(path, fronts.first().copied().unwrap_or_default(), "a link to outside of"));
     }
     let about = fs::metadata(&found).map_err(|e| Error::io("look at", name, e))?;
     if !about.is_file() {
-        return Err(Error::sample(format!("the cell names `{path}`, which is no regular file: it is not read")));
+        return Err(Error::sample(format!(
+            "the cell names `{path}`, which is no regular file: it is not read"
+        )));
     }
-    Ok(name.to_owned())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -101,12 +105,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_are_in_the_store_of_their_table() {
+        for (shard, want) in [
+            ("/a/t.parquet", "/a/"),
+            ("/t.parquet", "/"),
+            ("t.parquet", "./"),
+            ("mem:t.parquet", "mem:"),
+            ("mem:a/t.parquet", "mem:a/"),
+            ("file:/a/t.parquet", "file:/a/"),
+        ] {
+            assert_eq!(front(shard), want);
+        }
+    }
+
+    #[test]
     fn paths_that_lead_elsewhere_are_refused() {
         let own = CellFiles::default();
         for path in ["a.jpg", "images/a.jpg", "./a.jpg", "12:30.jpg", "a..b/c"] {
             assert_eq!(own.relative(path), Some(path));
         }
-        for path in ["", "/etc/passwd", "..", "../a", "a/../../b", "http://host/a", "file:///etc/passwd", "a/.."] {
+        for path in
+            ["", "/etc/passwd", "..", "../a", "a/../../b", "http://host/a", "file:///etc/passwd", "a/.."]
+        {
             assert_eq!(own.relative(path), None, "{path}");
         }
         let given = CellFiles::new(Some("/data/images/"));

@@ -38,7 +38,8 @@ pub(crate) fn files(
         if !has(&state) {
             return Ok(None);
         }
-        return saved(store, &below_folder(&join(folder, SPLITS), folder, &chosen)?).map(|files| Some((files, true)));
+        return saved(store, &below_folder(&join(folder, SPLITS), folder, &chosen)?)
+            .map(|files| Some((files, true)));
     }
     if has(STATE) {
         return saved(store, folder).map(|files| Some((files, false)));
@@ -115,7 +116,9 @@ fn below_folder(listed: &str, folder: &str, name: &str) -> Result<String> {
     Err(Error::Format {
         shard: listed.to_owned(),
         offset: 0,
-        what: format!("it lists `{name}`, which is not below its folder; give the paths of the files themselves"),
+        what: format!(
+            "it lists `{name}`, which is not below its folder; give the paths of the files themselves"
+        ),
     })
 }
 

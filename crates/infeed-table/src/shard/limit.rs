@@ -1,6 +1,9 @@
 //! What one block may take in memory.
 
-use infeed_core::{Error, Result, memory::readable};
+use infeed_core::{
+    Error, Result,
+    memory::{self, readable},
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most bytes of a block once it is decoded: as much as `memory=` says, without a limit where nothing is said. A block is
@@ -38,6 +41,18 @@ impl BlockLimit {
     }
 }
 
+/// From this size on, [`probe`] asks the system.
+const LARGE: u64 = 16 << 20;
+
+/// Fails if the system has no memory for a buffer that a library, or a zeroed vector, is about to allocate. Those allocations
+/// end the process when they fail.
+pub(crate) fn probe(bytes: u64) -> Result<()> {
+    if bytes < LARGE {
+        return Ok(());
+    }
+    memory::with_capacity::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +65,7 @@ mod tests {
         limit.check(200 << 20).unwrap();
         let text = limit.check(1 << 30).unwrap_err().to_string();
         assert!(text.contains("1.0 GiB") && text.contains("200.0 MiB of memory="), "{text}");
+        probe(1 << 30).unwrap();
+        assert!(probe(u64::MAX).unwrap_err().to_string().contains("no memory"));
     }
 }

@@ -149,7 +149,10 @@ fn named_files(path: &Path, paths: &[&str]) -> String {
     let field = |name: &str, kind| Arc::new(arrow_schema::Field::new(name, kind, true));
     let image = StructArray::from(vec![
         (field("bytes", arrow_schema::DataType::Binary), Arc::new(bytes) as ArrayRef),
-        (field("path", arrow_schema::DataType::Utf8), Arc::new(StringArray::from(paths.to_vec())) as ArrayRef),
+        (
+            field("path", arrow_schema::DataType::Utf8),
+            Arc::new(StringArray::from(paths.to_vec())) as ArrayRef,
+        ),
     ]);
     parquet(path, vec![("image", Arc::new(image))], 100)
 }

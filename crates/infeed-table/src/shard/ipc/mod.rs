@@ -5,7 +5,7 @@ mod index;
 
 use crate::{
     open::{TableFormat, hugging_face, open, params},
-    shard::{Blocks, bytes::ShardBytes},
+    shard::{Blocks, bytes::ShardBytes, limit::probe},
 };
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
@@ -78,6 +78,7 @@ impl IpcShard {
         let own = claims(message, part).map_err(|what| self.failed(part, what))?;
         let bytes = before.saturating_add(own);
         self.input.limit.check(bytes)?;
+        probe(own)?;
         Ok(bytes)
     }
 

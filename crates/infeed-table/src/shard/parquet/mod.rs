@@ -12,7 +12,7 @@ mod thrift;
 
 use crate::{
     open::{TableFormat, open, params},
-    shard::{BadRow, Blocks, bytes::ShardBytes},
+    shard::{BadRow, Blocks, bytes::ShardBytes, limit::probe},
 };
 use ::parquet::arrow::{
     ProjectionMask,
@@ -35,7 +35,15 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
                   are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, \
                   other nested columns are JSON. A struct of `bytes` and `path`, as Hugging Face keeps images, is a field \
                   that `decode` takes like one of a tar.",
-        params: &[params::COLUMNS, params::WHERE, params::NULLS, params::FILL, params::READ, params::FILES, params::MATRIX],
+        params: &[
+            params::COLUMNS,
+            params::WHERE,
+            params::NULLS,
+            params::FILL,
+            params::READ,
+            params::FILES,
+            params::MATRIX,
+        ],
         endings: &[".parquet", ".pq"],
         magic: &[Magic { at: 0, bytes: b"PAR1" }],
         can: Can { blocks: true, ..Can::ROWS },
@@ -165,6 +173,7 @@ impl Blocks for ParquetShard {
             let values = u64::try_from(chunk.num_values()).unwrap_or(0);
             let size = pages::check(bytes, values)
                 .map_err(|what| failed(&format!("column `{}`: {what}", chunk.column_descr().name())))?;
+            probe(size)?;
             unpacked = unpacked.saturating_add(size);
         }
         self.input.limit.check(unpacked)?;
