@@ -249,6 +249,7 @@ def parquet(
     nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
     read: Read = "mmap",
+    files: str | None = None,
     matrix: Mapping[str, Any] | None = None,
 ) -> Pipeline:
     """Read Parquet: row groups are decoded as a whole and shuffled as blocks.
@@ -264,12 +265,21 @@ def parquet(
       a bad sample
     * ``fill``: what stands in for nulls: a value for all columns that it fits, or a table of columns
     * ``read``: ``mmap``: files are mapped where they lie on this machine; ``pread``: they are read by ranges
+    * ``files``: a folder whose files cells may name, besides the folder of the table
     * ``matrix``: fields of many columns each, as infeed.table makes them
     """
     return open_format(
         "parquet",
         paths,
-        {"columns": columns, "where": where, "nulls": nulls, "fill": fill, "read": read, "matrix": matrix},
+        {
+            "columns": columns,
+            "where": where,
+            "nulls": nulls,
+            "fill": fill,
+            "read": read,
+            "files": files,
+            "matrix": matrix,
+        },
     )
 
 
@@ -282,6 +292,7 @@ def arrow(
     fill: Scalar | Mapping[str, Scalar] | None = None,
     split: str | None = None,
     read: Read = "mmap",
+    files: str | None = None,
     matrix: Mapping[str, Any] | None = None,
 ) -> Pipeline:
     """Read Feather, Arrow IPC files and streams, data sets that Hugging Face saved.
@@ -296,6 +307,7 @@ def arrow(
     * ``fill``: what stands in for nulls: a value for all columns that it fits, or a table of columns
     * ``split``: the part of a data set folder that has several
     * ``read``: ``mmap``: files are mapped where they lie on this machine; ``pread``: they are read by ranges
+    * ``files``: a folder whose files cells may name, besides the folder of the table
     * ``matrix``: fields of many columns each, as infeed.table makes them
     """
     return open_format(
@@ -308,6 +320,7 @@ def arrow(
             "fill": fill,
             "split": split,
             "read": read,
+            "files": files,
             "matrix": matrix,
         },
     )
@@ -321,6 +334,7 @@ def avro(
     nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
     read: Read = "mmap",
+    files: str | None = None,
     matrix: Mapping[str, Any] | None = None,
 ) -> Pipeline:
     """Read Avro object container files.
@@ -333,12 +347,21 @@ def avro(
       a bad sample
     * ``fill``: what stands in for nulls: a value for all columns that it fits, or a table of columns
     * ``read``: ``mmap``: files are mapped where they lie on this machine; ``pread``: they are read by ranges
+    * ``files``: a folder whose files cells may name, besides the folder of the table
     * ``matrix``: fields of many columns each, as infeed.table makes them
     """
     return open_format(
         "avro",
         paths,
-        {"columns": columns, "where": where, "nulls": nulls, "fill": fill, "read": read, "matrix": matrix},
+        {
+            "columns": columns,
+            "where": where,
+            "nulls": nulls,
+            "fill": fill,
+            "read": read,
+            "files": files,
+            "matrix": matrix,
+        },
     )
 
 
