@@ -15,6 +15,7 @@ pub mod error;
 pub mod format;
 pub mod image;
 mod integers;
+pub mod lent;
 pub mod memory;
 mod normal;
 pub mod opening;

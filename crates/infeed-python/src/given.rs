@@ -101,7 +101,8 @@ struct Memory(PyBuffer<u8>);
 impl AsRef<[u8]> for Memory {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: the buffer is contiguous (checked above) and does not move until `self` is dropped. If an array is
-        // changed while a loader reads it, the loader sees a mixture of old and new values, as any other reader would.
+        // changed while a loader reads it, the loader sees a mixture of old and new values, as any other reader would:
+        // `MemorySource` copies every value before it is validated, so no check relies on memory that can change.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
     }
 }

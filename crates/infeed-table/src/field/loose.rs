@@ -43,7 +43,7 @@ pub(crate) fn value(array: &ArrayRef, row: usize, field: &Field, beside: &Beside
         return Ok(Value::Missing);
     }
     Ok(match field.how {
-        ColumnForm::Text => Value::Text(text(array, row)?.to_owned()),
+        ColumnForm::Text => Value::Text(checked_text(array, row)?),
         ColumnForm::Bytes => Value::Bytes(bytes(array, row)?),
         ColumnForm::List(dtype) => Value::Tensor(list(array, row, dtype)?),
         ColumnForm::Json => Value::Json(json::cell(array, row)?),
@@ -62,6 +62,13 @@ pub(crate) fn text(array: &dyn Array, row: usize) -> Result<&str> {
         DataType::Utf8View => array.as_string_view().value(row),
         other => return Err(Error::sample(format!("{other} is not text"))),
     })
+}
+
+/// Copies the text of a cell and validates the copy: the column may lie in a mapped file, which others may have changed
+/// since Arrow validated it.
+fn checked_text(array: &dyn Array, row: usize) -> Result<String> {
+    String::from_utf8(text(array, row)?.as_bytes().to_vec())
+        .map_err(|_| Error::sample("the text is no longer UTF-8: the file was changed while it was read"))
 }
 
 /// Returns the bytes of a cell, shared with the block if they are many.

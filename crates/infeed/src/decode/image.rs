@@ -7,7 +7,7 @@ use super::{
 };
 use infeed_core::{
     Args, Bytes, Channels, Decoder, Dim, Dtype, Entry, Error, FieldSpec, Image, ImageInfo, Param, Result,
-    Scratch, Tensor, Value, Want,
+    Scratch, Tensor, Value, Want, lent,
 };
 
 /// Red, green, blue.
@@ -86,6 +86,8 @@ impl Decoder for ImageDecoder {
     }
 
     fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value> {
+        // Codecs check a header and then read it again, some of them in C: nobody may change it in between.
+        let bytes = &*lent::owned(bytes)?;
         let codec = codec_of(bytes)?.codec;
         let info = codec.probe(bytes)?;
         self.check_size(&info)?;

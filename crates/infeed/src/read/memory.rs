@@ -33,7 +33,7 @@ pub enum Cells {
     },
 }
 
-/// Rows in memory. They are not copied until a sample is made.
+/// Rows in memory. They are not copied until a record is made.
 #[derive(Debug)]
 pub struct MemorySource {
     name: String,
@@ -122,13 +122,15 @@ impl Cells {
                 Value::Image(Box::new(Image::raw(*width as u32, *height as u32, *channels as u8, pixels)?))
             }
             Cells::Pieces { offsets, data, text } => {
-                let piece = data.slice(offsets[row] as usize..offsets[row + 1] as usize);
+                // A copy: Python may have lent this memory and go on writing to it, while decoders and `str` rely
+                // on bytes that they have checked.
+                let piece = data[offsets[row] as usize..offsets[row + 1] as usize].to_vec();
                 if *text {
                     let text =
-                        std::str::from_utf8(&piece).map_err(|e| Error::sample(format!("not UTF-8: {e}")))?;
-                    Value::Text(text.to_owned())
+                        String::from_utf8(piece).map_err(|e| Error::sample(format!("not UTF-8: {e}")))?;
+                    Value::Text(text)
                 } else {
-                    Value::Bytes(piece)
+                    Value::Bytes(piece.into())
                 }
             }
         })

@@ -1,7 +1,7 @@
 //! JSON, validated here and parsed where it is used.
 
 use super::{needs_encoded, text::utf8};
-use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value};
+use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value, lent};
 use infeed_records::json::check_limits;
 use serde::de::IgnoredAny;
 
@@ -22,7 +22,8 @@ impl Decoder for Json {
     }
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
-        let text = utf8(bytes)?;
+        let bytes = lent::owned(bytes)?;
+        let text = utf8(&bytes)?;
         // Windows tools write a byte order mark, which JSON parsers refuse.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim_ascii().is_empty() {

@@ -1,7 +1,7 @@
 //! Numbers written as text: the class labels of WebDataset's `.cls` files and the like.
 
 use super::needs_encoded;
-use infeed_core::{Bytes, Decoder, Dtype, Entry, Error, FieldSpec, Result, Scratch, Tensor, Value};
+use infeed_core::{Bytes, Decoder, Dtype, Entry, Error, FieldSpec, Result, Scratch, Tensor, Value, lent};
 use infeed_records::preview::preview;
 use std::num::IntErrorKind;
 
@@ -34,9 +34,10 @@ impl Decoder for Int {
     }
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
-        let text = number(bytes, "a whole number")?;
+        let bytes = lent::owned(bytes)?;
+        let text = number(&bytes, "a whole number")?;
         let value: i64 = text.parse().map_err(|e: std::num::ParseIntError| {
-            let shown = preview(bytes);
+            let shown = preview(&bytes);
             Error::sample(match e.kind() {
                 IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
                     format!("{shown} does not fit in i64")
@@ -61,9 +62,10 @@ impl Decoder for Float {
     }
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
-        let text = number(bytes, "a number")?;
+        let bytes = lent::owned(bytes)?;
+        let text = number(&bytes, "a number")?;
         let value: f64 =
-            text.parse().map_err(|_| Error::sample(format!("{} is not a number", preview(bytes))))?;
+            text.parse().map_err(|_| Error::sample(format!("{} is not a number", preview(&bytes))))?;
         Ok(Value::Tensor(Tensor::float(value)))
     }
 }

@@ -1,7 +1,7 @@
 //! UTF-8 text.
 
 use super::needs_encoded;
-use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value};
+use infeed_core::{Bytes, Decoder, Entry, Error, FieldSpec, Result, Scratch, Value, lent};
 use infeed_records::preview::preview;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ impl Decoder for Text {
     }
 
     fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
-        Ok(Value::Text(utf8(bytes)?.to_owned()))
+        Ok(Value::Text(utf8(&lent::owned(bytes)?)?.to_owned()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::guard::Guard;
 use bytes::Bytes;
+use infeed_core::lent;
 use memmap2::Mmap;
 use std::{fs::File, io, sync::Arc};
 
@@ -13,11 +14,12 @@ pub(super) fn map(file: &File, name: &Arc<str>, size: u64) -> io::Result<Bytes> 
         // An empty file cannot be mapped.
         return Ok(Bytes::new());
     }
-    // SAFETY: the mapping is private and only read, as bytes, for which every value is valid. Others can change the
-    // file meanwhile: `Store::map` documents that, and code that reads a value twice must copy it first.
+    // SAFETY: the mapping is only read, as bytes, for which every value is valid. Others can still change the file, and
+    // the mapping shows it. So its addresses are registered (`lent::lend`), and decoders, which read some values twice,
+    // work on a copy (`lent::owned`).
     let map = unsafe { Mmap::map(file) }?;
     let guard = Guard::new(map.as_ptr() as usize, map.len(), name);
-    Ok(Bytes::from_owner(Watched { _guard: guard, map }))
+    Ok(lent::lend(Watched { _guard: guard, map }))
 }
 
 /// A mapping and what watches it, which is dropped first.
