@@ -26,6 +26,8 @@
 #[cfg(not(infeed_portable))]
 mod cmyk;
 mod decoder;
+#[cfg(not(infeed_portable))]
+mod ending;
 mod error;
 mod exif;
 mod fast;

@@ -6,13 +6,13 @@ use std::ptr::NonNull;
 use turbojpeg_sys as tj;
 
 use crate::cmyk;
+use crate::ending::{has_end, repaired};
 use crate::error::Error;
 use crate::header::{Color, Header};
-use crate::markers::EOI;
 use crate::request::{Output, Region, Request};
 use crate::tables;
 
-/// The first warning when the file has no end-of-image marker.
+/// The warning when the file has no end-of-image marker.
 const WARNING_END_OF_FILE: &str = "Premature end of JPEG file";
 /// How the texts of all warnings begin.
 const WARNINGS: [&str; 7] = [
@@ -60,7 +60,7 @@ pub(crate) struct Turbo {
     handle: NonNull<std::ffi::c_void>,
     /// Rows decoded around a region, before the inside is copied out. Only ever grows.
     rows: Vec<u8>,
-    /// A copy of a file that lacks its end marker, with one added.
+    /// A copy of a file that lacks its end marker, with one added and without harmless flaws.
     patched: Vec<u8>,
 }
 
@@ -112,17 +112,21 @@ impl Turbo {
             self.renew()?;
         }
         match self.decode_once(bytes, header, request, out, stride)? {
-            Outcome::Warned(message) if message.starts_with(WARNING_END_OF_FILE) => {
-                // Either pixels are missing or only the end marker is. If there is still a warning with a marker
-                // added, pixels are missing. Later scans can be missing without a warning, so files with more than
-                // one scan are not tried again.
+            // The text is that of the first warning: the end of the file may be a later one.
+            Outcome::Warned(message) if message.starts_with(WARNING_END_OF_FILE) || !has_end(bytes) => {
+                // Either pixels are missing or only the end marker is. With a marker added and harmless flaws
+                // taken out, a warning that is still there means pixels. Later scans can be missing without any
+                // warning at all, so files with more than one scan get no second chance.
                 if !structure.single_scan {
                     return Err(Error::Truncated);
                 }
+                let components = match header.color {
+                    Color::Gray => 1,
+                    Color::Ycc | Color::Rgb => 3,
+                    Color::Cmyk | Color::Ycck => 4,
+                };
                 let mut patched = std::mem::take(&mut self.patched);
-                patched.clear();
-                patched.extend_from_slice(bytes);
-                patched.extend_from_slice(&[0xFF, EOI]);
+                repaired(bytes, components, &mut patched);
                 let result = self.decode_once(&patched, header, request, out, stride);
                 self.patched = patched;
                 match result? {

@@ -42,6 +42,68 @@ fn truncation_is_an_error() {
     }
 }
 
+/// Files with flaws that libjpeg warns about before it comes to the pixels.
+fn flawed(file: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut revision = file.to_vec();
+    assert_eq!(&file[2..11], b"\xff\xe0\x00\x10JFIF\0");
+    revision[11] = 2;
+    let mut stray = file.to_vec();
+    drop(stray.splice(20..20, *b"\xff\x00stray"));
+    let mut adobe = file.to_vec();
+    drop(adobe.splice(2..20, *b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00\x07"));
+    vec![("revision", revision), ("stray", stray), ("adobe", adobe)]
+}
+
+#[test]
+fn truncation_is_not_hidden_by_another_warning() {
+    for subsampling in [tj::TJSAMP_TJSAMP_420, tj::TJSAMP_TJSAMP_GRAY] {
+        for progressive in [false, true] {
+            let file = Sample { subsampling, progressive, noise: 80, ..Sample::default() }.encode();
+            let expected = full(&file, Scale::Full, Output::Rgb).unwrap();
+            for (flaw, file) in flawed(&file) {
+                let region = Region::whole(&read_header(&file).unwrap(), Scale::Full);
+                let request = Request { scale: Scale::Full, region, output: Output::Rgb };
+                for backend in [Backend::Auto, Backend::Turbo] {
+                    let mut decoder = Decoder::new().unwrap();
+                    decoder.set_backend(backend);
+                    let what = format!("{flaw} {subsampling} {progressive} {backend:?}");
+                    // The flaw alone is harmless.
+                    assert!(decode(&mut decoder, &file, &request).unwrap() == expected, "{what}");
+                    for part in 10..16 {
+                        let cut = &file[..file.len() * part / 16];
+                        assert_eq!(
+                            decode(&mut decoder, cut, &request),
+                            Err(Error::Truncated),
+                            "{part}/16 of {what}"
+                        );
+                    }
+                    let unended = decode(&mut decoder, &file[..file.len() - 2], &request);
+                    if progressive {
+                        assert_eq!(unended, Err(Error::Truncated), "{what}");
+                    } else {
+                        assert!(unended.unwrap() == expected, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_does_not_hide_truncation_either() {
+    let file = Sample { noise: 80, ..Sample::default() }.encode();
+    let region = Region::whole(&read_header(&file).unwrap(), Scale::Full);
+    let request = Request { scale: Scale::Full, region, output: Output::Rgb };
+    let mut random = Random::new(5);
+    let mut decoder = Decoder::new().unwrap();
+    for _ in 0..300 {
+        let mut broken = file[..file.len() * 3 / 4].to_vec();
+        let at = broken.len() / 2 + random.below(broken.len() as u32 / 4) as usize;
+        broken[at] = random.below(255) as u8;
+        assert!(decode(&mut decoder, &broken, &request).is_err(), "byte {at}");
+    }
+}
+
 #[test]
 fn rubbish_after_the_image_is_ignored() {
     let file = Sample::default().encode();
