@@ -13,6 +13,8 @@ mod codec;
 #[cfg(feature = "images")]
 mod exif;
 #[cfg(feature = "images")]
+mod gif;
+#[cfg(feature = "images")]
 mod image;
 #[cfg(feature = "images")]
 mod jpeg;
@@ -61,7 +63,7 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
 /// Every image format, the most common first: they are tried in this order.
 #[cfg(feature = "images")]
 pub static CODECS: &[Codec] =
-    &[jpeg::CODEC, png::CODEC, webp::CODEC, other::TIFF, other::BMP, other::GIF, other::PNM];
+    &[jpeg::CODEC, png::CODEC, webp::CODEC, other::TIFF, other::BMP, gif::CODEC, other::PNM];
 
 /// Image formats need the feature `images`: without it there are none.
 #[cfg(not(feature = "images"))]

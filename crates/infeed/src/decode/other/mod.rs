@@ -1,6 +1,9 @@
-//! TIFF, BMP, GIF and the portable maps (PBM, PGM, PPM, PAM), through the crate `image`.
+//! TIFF, BMP and the portable maps (PBM, PGM, PPM, PAM), through the crate `image`.
 //!
 //! They are rare in training sets, so they share one simple path: decode everything, convert the wanted part.
+
+mod bmp;
+mod tiff;
 
 use super::{
     Codec,
@@ -8,7 +11,7 @@ use super::{
 };
 use image::{
     ColorType, ExtendedColorType, ImageDecoder, ImageError, Limits,
-    codecs::{bmp::BmpDecoder, gif::GifDecoder, pnm::PnmDecoder, tiff::TiffDecoder},
+    codecs::{bmp::BmpDecoder, pnm::PnmDecoder, tiff::TiffDecoder},
     error::{LimitErrorKind, UnsupportedErrorKind},
 };
 use infeed_core::{Error, ImageCodec, ImageInfo, Patch, Result, Scratch, Want};
@@ -33,10 +36,6 @@ pub(super) const TIFF: Codec = Codec {
 pub(super) const BMP: Codec =
     Codec { name: "bmp", about: "Windows bitmaps", extensions: &["bmp", "dib"], codec: &Other::Bmp };
 
-/// The table entry of GIF.
-pub(super) const GIF: Codec =
-    Codec { name: "gif", about: "GIF; the first frame", extensions: &["gif"], codec: &Other::Gif };
-
 /// The table entry of the portable maps.
 pub(super) const PNM: Codec = Codec {
     name: "pnm",
@@ -52,7 +51,6 @@ const WORKING_MEMORY: u64 = 64 << 20;
 enum Other {
     Tiff,
     Bmp,
-    Gif,
     Pnm,
 }
 
@@ -66,7 +64,6 @@ impl ImageCodec for Other {
             Other::Tiff => matches!(bytes, [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..]),
             // Two letters are a weak signature; the four reserved bytes are zero in every bitmap.
             Other::Bmp => matches!(bytes, [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..]),
-            Other::Gif => bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a"),
             Other::Pnm => matches!(bytes, [b'P', b'1'..=b'7', b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]),
         }
     }
@@ -94,20 +91,33 @@ impl ImageCodec for Other {
         let (width, height) = decoder.dimensions();
         let pixel = usize::from(channels) << u8::from(wide);
         let len = byte_count(width, height, pixel)?;
+        let decoded = |data| Decoded { data, width, channels, wide };
+        let out = byte_count(want.region.width, want.region.height, decoded(&[]).pixel(want.channels))?;
         // Twice the pixels: some decoders keep a copy of their own.
+        scratch.claim((len as u64).saturating_mul(2).saturating_add(out as u64))?;
         let mut limits = Limits::no_limits();
         limits.max_alloc = Some((len as u64).saturating_mul(2).saturating_add(WORKING_MEMORY));
         decoder.set_limits(limits).map_err(|e| self.explain(e))?;
         let Ok(Whole(data)) = scratch.keep(|| Ok::<_, Infallible>(Whole::default()));
-        decoder.read_image_boxed(room(data, len)?).map_err(|e| self.explain(e))?;
-        let decoded = Decoded { data, width, channels, wide };
-        let out =
-            room(into, byte_count(want.region.width, want.region.height, decoded.pixel(want.channels))?)?;
-        decoded.write(want.region, want.channels, out);
-        // The buffer of one huge image must not be kept by every thread for the rest of the run.
-        if len as u64 > WORKING_MEMORY {
-            *data = Vec::new();
+        let data = room(data, len)?;
+        let facts = if let Other::Bmp = self { bmp::Facts::read(bytes) } else { None };
+        match facts {
+            Some(facts) if facts.is_run_length() && (channels, wide) == (3, false) => {
+                facts.read_runs(width as usize, height as usize, data)?;
+            }
+            facts => {
+                decoder.read_image_boxed(data).map_err(|e| self.explain(e))?;
+                if let Some(facts) = facts {
+                    facts.round_down(channels, data);
+                }
+            }
         }
+        if let Other::Tiff = self
+            && tiff::Facts::read(bytes).premultiplied
+        {
+            tiff::unmultiply(data, channels, wide, want.channels);
+        }
+        decoded(data).write(want.region, want.channels, room(into, out)?);
         Ok(Patch { shrink: 1, area: want.region, channels: channel_count(info, want.channels) })
     }
 }
@@ -117,18 +127,19 @@ impl Other {
         match self {
             Other::Tiff => "TIFF",
             Other::Bmp => "BMP",
-            Other::Gif => "GIF",
             Other::Pnm => "portable map",
         }
     }
 
     /// Reads the header.
     fn open<'a>(&self, bytes: &'a [u8]) -> Result<Box<dyn ImageDecoder + 'a>> {
+        if let Other::Tiff = self {
+            tiff::Facts::read(bytes).check()?;
+        }
         let reader = Cursor::new(bytes);
         let decoder: Result<Box<dyn ImageDecoder + 'a>, ImageError> = match self {
             Other::Tiff => TiffDecoder::new(reader).map(|d| Box::new(d) as _),
             Other::Bmp => BmpDecoder::new(reader).map(|d| Box::new(d) as _),
-            Other::Gif => GifDecoder::new(reader).map(|d| Box::new(d) as _),
             Other::Pnm => PnmDecoder::new(reader).map(|d| Box::new(d) as _),
         };
         decoder.map_err(|e| self.explain(e))
