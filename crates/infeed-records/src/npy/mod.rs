@@ -22,6 +22,9 @@ pub use fuzzing::fuzz_npy;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
+/// What every version of NumPy can hold.
+const MOST_DIMENSIONS: usize = 32;
+
 /// The contents of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
@@ -77,12 +80,23 @@ impl Header {
         let found = literal::read(text).ok_or_else(unreadable)?;
         let (dtype, big_endian) = dtype::parse(found.descr).map_err(|what| fault(text_at, what))?;
         let (fortran, shape) = (found.fortran, found.shape);
+        if shape.len() > MOST_DIMENSIONS {
+            let what = format!(
+                "NumPy array of {} dimensions: at most {MOST_DIMENSIONS} can be read; reshape it",
+                shape.len()
+            );
+            return Err(fault(text_at, what));
+        }
         Ok(Header { dtype, big_endian, fortran, shape, data_at: text_at + len })
     }
 
-    /// Returns the size of all elements in bytes; `None` on overflow.
+    /// Returns the size of all elements in bytes; `None` on overflow. An array without elements overflows, too, if its other
+    /// sides do: the product of any of its sides must be a size.
     pub fn data_len(&self) -> Option<usize> {
-        self.shape.iter().try_fold(self.dtype.size(), |n, d| n.checked_mul(*d))
+        let mut sides = self.shape.iter().filter(|side| **side != 0);
+        let whole = sides.try_fold(self.dtype.size(), |n, side| n.checked_mul(*side));
+        let whole = whole.filter(|n| *n <= isize::MAX as usize)?;
+        Some(if self.shape.contains(&0) { 0 } else { whole })
     }
 
     /// Returns whether the byte order of the elements differs from that of this machine.

@@ -65,6 +65,23 @@ fn faults_say_where() {
 }
 
 #[test]
+fn shapes_beyond_all_memory_are_refused() {
+    let len = |shape: &str| {
+        let dict = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}");
+        Header::read(&second(&dict)).map(|header| header.data_len())
+    };
+    assert_eq!(len("(0, 5)"), Ok(Some(0)));
+    assert_eq!(len("(1099511627776, 0)"), Ok(Some(0)));
+    // A zero somewhere does not make the other sides harmless.
+    assert_eq!(len("(0, 4294967296, 4294967296)"), Ok(None));
+    assert_eq!(len("(9223372036854775807, 0)"), Ok(None));
+    assert_eq!(len("(1152921504606846976,)"), Ok(None));
+    assert_eq!(len(&format!("({})", "1, ".repeat(32))), Ok(Some(8)));
+    let many = len(&format!("({})", "1, ".repeat(33))).unwrap_err().what;
+    assert!(many.contains("33 dimensions"), "{many}");
+}
+
+#[test]
 fn arrays_are_described() {
     let said = |dtype, shape: &[usize]| describe(&Header::write(dtype, shape)).unwrap();
     assert_eq!(said(Dtype::F32, &[64, 64, 64]), "a NumPy array of float32 64x64x64");
