@@ -143,7 +143,10 @@ impl Image {
 
     /// Returns the bytes that [`Image::render`] writes.
     pub fn bytes(&self) -> usize {
-        self.x.out as usize * self.y.out as usize * usize::from(self.channels) * self.finish.dtype.size()
+        // Views can be made larger than any memory, so nothing may wrap round.
+        (self.x.out as usize)
+            .saturating_mul(self.y.out as usize)
+            .saturating_mul(usize::from(self.channels) * self.finish.dtype.size())
     }
 
     /// Returns the shape of the current view, in the layout of the finish.

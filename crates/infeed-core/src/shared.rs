@@ -1,6 +1,6 @@
 //! Pixels shared by several views of one image: the first that needs them decodes them for all.
 
-use crate::{Channels, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want};
+use crate::{Channels, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, memory};
 use bytes::Bytes;
 use std::{
     convert::Infallible,
@@ -43,7 +43,9 @@ impl Shared {
     fn decode(&self, channels: usize, scratch: &mut Scratch, data: &mut Vec<u8>) -> Result<()> {
         let ImageInfo { width, height, .. } = self.info;
         let region = Rect { x: 0, y: 0, width, height };
-        data.resize(width as usize * height as usize * channels, 0);
+        let bytes = (width as usize).saturating_mul(height as usize).saturating_mul(channels);
+        scratch.claim(bytes as u64)?;
+        memory::resize(data, bytes)?;
         if self.codec.read_whole(&self.bytes, &self.info, self.want, scratch, data)? {
             return Ok(());
         }

@@ -17,6 +17,10 @@ impl Turbo {
         Ok(Turbo)
     }
 
+    pub(crate) fn limit_memory(&mut self, _bytes: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
     pub(crate) fn decode(
         &mut self,
         _bytes: &[u8],

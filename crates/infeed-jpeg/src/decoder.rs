@@ -38,6 +38,11 @@ impl Decoder {
         self.backend = backend;
     }
 
+    /// Limits the memory that decoding takes for files whose pixels come in several scans. Without a call there is no limit.
+    pub fn limit_memory(&mut self, bytes: u64) -> Result<(), Error> {
+        self.turbo.limit_memory(bytes)
+    }
+
     /// Decodes one region of an image into `out`.
     ///
     /// Writes `request.region.height` rows of `request.region.width` pixels, each row `stride` bytes after

@@ -21,6 +21,8 @@ pub enum Error {
     Unsupported(String),
     /// The file breaks the format in a way that leaves no usable pixels.
     Corrupt(String),
+    /// The system has no memory for the image.
+    NoMemory,
     /// The caller asked for something impossible: an empty region, a buffer that is too small.
     BadRequest(String),
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Error {
             Error::TooLarge { width, height } => write!(f, "the JPEG image is too large: {width}x{height}"),
             Error::Unsupported(what) => write!(f, "unsupported JPEG file: {what}"),
             Error::Corrupt(what) => write!(f, "corrupt JPEG file: {what}"),
+            Error::NoMemory => f.write_str("the system has no memory for the JPEG image"),
             Error::BadRequest(what) => write!(f, "bad decode request: {what}"),
         }
     }

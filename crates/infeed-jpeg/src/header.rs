@@ -76,6 +76,22 @@ pub struct Header {
     pub orientation: u8,
 }
 
+impl Header {
+    /// About how many bytes decoding takes besides the pixels that it writes. A progressive file is kept whole, as
+    /// coefficients of two bytes, until its last scan has been read.
+    pub fn working_memory(&self) -> u64 {
+        if !self.progressive {
+            return 0;
+        }
+        let components = match self.color {
+            Color::Gray => 1,
+            Color::Ycc | Color::Rgb => 3,
+            Color::Cmyk | Color::Ycck => 4,
+        };
+        u64::from(self.width) * u64::from(self.height) * components * 2
+    }
+}
+
 /// What the frame header (start-of-frame segment) states.
 struct Frame {
     width: u32,

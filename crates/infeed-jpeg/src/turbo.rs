@@ -24,6 +24,8 @@ const WARNINGS: [&str; 7] = [
     "Application transferred too many scanlines",
     "Invalid SOS parameters for sequential",
 ];
+/// What the texts of failures say when there is no memory, or not as much as is allowed.
+const NO_MEMORY: [&str; 3] = ["Insufficient memory", "Memory limit exceeded", "Memory allocation failure"];
 /// A progressive file with more scans than this is taken for an attack.
 const MAX_SCANS: i32 = 500;
 
@@ -62,6 +64,8 @@ pub(crate) struct Turbo {
     rows: Vec<u8>,
     /// A copy of a file that lacks its end marker, with one added and without harmless flaws.
     patched: Vec<u8>,
+    /// What libjpeg-turbo may keep; 0 for any amount.
+    megabytes: i32,
 }
 
 // SAFETY: the handle is owned by this value alone, is only used through `&mut self`, and libjpeg-turbo keeps
@@ -77,12 +81,24 @@ impl Drop for Turbo {
 
 impl Turbo {
     pub(crate) fn new() -> Result<Self, Error> {
-        let turbo = Turbo { handle: new_handle()?, rows: Vec::new(), patched: Vec::new() };
+        let turbo = Turbo { handle: new_handle()?, rows: Vec::new(), patched: Vec::new(), megabytes: 0 };
         turbo.configure()?;
         Ok(turbo)
     }
 
+    /// Limits what libjpeg-turbo keeps of a file whose pixels come in several scans.
+    pub(crate) fn limit_memory(&mut self, bytes: u64) -> Result<(), Error> {
+        // In megabytes, and none would be no limit at all.
+        let megabytes = i32::try_from(bytes >> 20).unwrap_or(i32::MAX).max(1);
+        if self.megabytes != megabytes {
+            self.megabytes = megabytes;
+            self.configure()?;
+        }
+        Ok(())
+    }
+
     fn configure(&self) -> Result<(), Error> {
+        self.set(tj::TJPARAM_TJPARAM_MAXMEMORY, self.megabytes)?;
         self.set(tj::TJPARAM_TJPARAM_SCANLIMIT, MAX_SCANS)?;
         // ICC profiles are not used; saving them would copy them for every file.
         self.set(tj::TJPARAM_TJPARAM_SAVEMARKERS, 0)
@@ -114,9 +130,9 @@ impl Turbo {
         match self.decode_once(bytes, header, request, out, stride)? {
             // The text is that of the first warning: the end of the file may be a later one.
             Outcome::Warned(message) if message.starts_with(WARNING_END_OF_FILE) || !has_end(bytes) => {
-                // Either pixels are missing or only the end marker is. With a marker added and harmless flaws
-                // taken out, a warning that is still there means pixels. Later scans can be missing without any
-                // warning at all, so files with more than one scan get no second chance.
+                // Either pixels are missing or only the end marker is. If there is still a warning with a marker
+                // added and harmless flaws removed, pixels are missing. Later scans can be missing without a
+                // warning, so files with more than one scan are not tried again.
                 if !structure.single_scan {
                     return Err(Error::Truncated);
                 }
@@ -126,6 +142,8 @@ impl Turbo {
                     Color::Cmyk | Color::Ycck => 4,
                 };
                 let mut patched = std::mem::take(&mut self.patched);
+                patched.clear();
+                patched.try_reserve(bytes.len() + 2).map_err(|_| Error::NoMemory)?;
                 repaired(bytes, components, &mut patched);
                 let result = self.decode_once(&patched, header, request, out, stride);
                 self.patched = patched;
@@ -194,6 +212,9 @@ impl Turbo {
         let mut rows = std::mem::take(&mut self.rows);
         let needed = pitch * around.height as usize;
         if rows.len() < needed {
+            if rows.try_reserve_exact(needed - rows.len()).is_err() {
+                return Err(Error::NoMemory);
+            }
             rows.resize(needed, 0);
         }
         let outcome = self.decompress(bytes, &mut rows[..needed], pitch, format);
@@ -285,6 +306,8 @@ impl Turbo {
         let warning = WARNINGS.iter().any(|text| message.starts_with(text));
         if code == tj::TJERR_TJERR_WARNING as i32 && warning {
             Ok(Outcome::Warned(message))
+        } else if NO_MEMORY.iter().any(|text| message.contains(text)) {
+            Err(Error::NoMemory)
         } else {
             Err(Error::Corrupt(message))
         }

@@ -1,6 +1,6 @@
 //! Gaussian blur with torchvision's kernel and mirrored borders.
 
-use crate::Picture;
+use crate::{NoMemory, Picture, zeros};
 
 /// Values computed together: they stay in registers while the kernel is applied.
 const LANES: usize = 16;
@@ -33,16 +33,21 @@ fn mirrored(at: isize, len: usize) -> usize {
     (if at > last { 2 * last - at } else { at }).clamp(0, last) as usize
 }
 
+/// Bytes that [`blur`] takes for itself: some rows of the picture as floats.
+pub fn blur_memory(stride: usize, y: &Gaussian) -> u64 {
+    (2 * y.reach() as u64 + 2).saturating_mul(stride as u64).saturating_mul(4)
+}
+
 /// Blurs along both axes. `out` is as long as the picture, and the reach of each kernel is less than the picture's size.
-pub fn blur(picture: &Picture<'_>, x: &Gaussian, y: &Gaussian, out: &mut [u8]) {
+pub fn blur(picture: &Picture<'_>, x: &Gaussian, y: &Gaussian, out: &mut [u8]) -> Result<(), NoMemory> {
     let (width, height, c) = (picture.width, picture.height, picture.channels);
     let (reach_x, reach_y) = (x.reach(), y.reach());
     let stride = picture.stride();
     // Whole blocks of lanes may be read and written beyond the end of a row.
     let padded = stride.next_multiple_of(LANES);
-    let mut source = vec![0f32; padded + 2 * reach_x * c];
+    let mut source = zeros(padded + 2 * reach_x * c)?;
     let rows = 2 * reach_y + 1;
-    let mut ring = vec![0f32; rows * padded];
+    let mut ring = zeros(rows * padded)?;
     let mut done = 0;
     for (at, out) in out.chunks_exact_mut(stride).enumerate() {
         // Row r is in slot r % rows; a row needs only rows within `reach_y` of it.
@@ -54,6 +59,7 @@ pub fn blur(picture: &Picture<'_>, x: &Gaussian, y: &Gaussian, out: &mut [u8]) {
         }
         down(&ring, padded, rows, at, height, &y.half, out);
     }
+    Ok(())
 }
 
 /// A row as floats with its mirrored borders.

@@ -20,20 +20,24 @@ mod blur;
 mod gray;
 mod hue;
 mod matrix;
+mod memory;
 mod picture;
 mod sharpness;
 mod table;
 mod turn;
 mod warp;
 
+use memory::zeros;
+
 #[cfg(test)]
 mod tests;
 
 pub use blend::{brightness, contrast};
-pub use blur::{Gaussian, blur};
+pub use blur::{Gaussian, blur, blur_memory};
 pub use gray::{gray_in_place, grayscale, saturation};
 pub use hue::hue;
 pub use matrix::{Affine, Perspective, Rotation, affine, perspective, rotation};
+pub use memory::NoMemory;
 pub use picture::Picture;
 pub use sharpness::sharpness;
 pub use table::{autocontrast, equalize, invert, posterize, solarize};

@@ -14,7 +14,7 @@ const SLACK: usize = 512;
 
 /// No deflate stream expands further than this (258 bytes from two bits), so a tiny file that claims to be
 /// huge is refused before memory is allocated for it.
-const MAX_EXPANSION: usize = 1032;
+pub(crate) const MAX_EXPANSION: usize = 1032;
 
 /// Decodes images one after another, reusing its memory. Keep one per thread.
 ///
@@ -99,6 +99,9 @@ impl Decoder {
         let mut stream = first.data;
         if kind_at(bytes, at) == Some(*b"IDAT") {
             self.joined.clear();
+            let too_large = |_| Error::TooLarge { width: header.width, height: header.height };
+            // All of them lie in the file, so together they are not longer.
+            self.joined.try_reserve(bytes.len()).map_err(too_large)?;
             self.joined.extend_from_slice(stream);
             while kind_at(bytes, at) == Some(*b"IDAT") {
                 let (chunk, next) = Chunk::read(bytes, at)?;
@@ -149,7 +152,7 @@ fn check_request(header: &Header, pixel: usize, len: usize, stride: usize) -> Re
 }
 
 /// Exact size of the inflated stream: every row of every pass with its filter type.
-fn inflated_size(header: &Header) -> Result<usize, Error> {
+pub(crate) fn inflated_size(header: &Header) -> Result<usize, Error> {
     let bits = bits_per_pixel(header) as u128;
     let of = |width: usize, height: usize| ((width as u128 * bits).div_ceil(8) + 1) * height as u128;
     let size: u128 = if header.interlaced {

@@ -39,6 +39,20 @@ pub struct Header {
     pub color_key: bool,
 }
 
+impl Header {
+    /// Bytes that the pixel data takes when it is inflated: what decoding needs besides the pixels it writes.
+    #[must_use]
+    pub fn inflated_len(&self) -> u64 {
+        crate::decode::inflated_size(self).map_or(u64::MAX, |len| len as u64)
+    }
+
+    /// Whether a file of so many bytes can hold the pixels: nothing is packed tighter than deflate can.
+    #[must_use]
+    pub fn fits_in(&self, file: usize) -> bool {
+        self.inflated_len() / crate::decode::MAX_EXPANSION as u64 <= file as u64
+    }
+}
+
 /// The requested pixel format. All are `u8`, except 16-bit images requested as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {

@@ -1,7 +1,7 @@
 //! Operations on pixels and finished values, beyond changes of the view.
 
 use super::{Finish, Image, Origin};
-use crate::{Cover, Error, Result, Scratch, view::Track};
+use crate::{Cover, Error, Result, Scratch, memory, view::Track};
 use std::sync::Arc;
 
 impl Image {
@@ -9,7 +9,8 @@ impl Image {
     pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
         let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
         let covers = std::mem::take(&mut self.covers);
-        let mut data = vec![0; self.bytes()];
+        scratch.claim(self.bytes() as u64)?;
+        let mut data = memory::zeroed(self.bytes())?;
         self.render(scratch, &mut data)?;
         *self = Image::raw(self.x.out, self.y.out, self.channels, data)?;
         (self.finish, self.covers) = (finish, covers);
@@ -24,7 +25,16 @@ impl Image {
             self.settle(scratch)?;
         }
         match &mut self.origin {
-            Origin::Raw { data } => Ok(Arc::make_mut(data)),
+            Origin::Raw { data } => {
+                if Arc::get_mut(data).is_none() {
+                    // Another view has them too: this one goes on with a copy.
+                    scratch.claim(data.len() as u64 * 2)?;
+                    let mut copy = memory::with_capacity(data.len())?;
+                    copy.extend_from_slice(data);
+                    *data = Arc::new(copy);
+                }
+                Ok(Arc::make_mut(data))
+            }
             Origin::Encoded { .. } | Origin::Shared(_) => {
                 Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
             }
@@ -40,8 +50,10 @@ impl Image {
         scratch: &mut Scratch,
         draw: impl FnOnce(&[u8], &mut [u8]),
     ) -> Result<()> {
+        let bytes = (width as usize).saturating_mul(height as usize).saturating_mul(usize::from(channels));
+        scratch.claim(bytes.saturating_add(self.bytes()) as u64)?;
         let mut made = std::mem::take(&mut scratch.spare);
-        made.resize(width as usize * height as usize * usize::from(channels), 0);
+        memory::resize(&mut made, bytes)?;
         let pixels = self.pixels_mut(scratch)?;
         draw(pixels, &mut made);
         scratch.spare = std::mem::replace(pixels, made);

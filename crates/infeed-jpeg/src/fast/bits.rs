@@ -1,5 +1,6 @@
 //! Entropy-coded bytes: removing the byte stuffing, and reading bits.
 
+use super::Irregular;
 use memchr::memchr;
 
 /// Zero bytes after the data, so that a refill near the end is still a plain eight-byte load.
@@ -27,9 +28,9 @@ impl Unstuffed {
     /// A pass over the data costs about a percent of decoding it, and the bit reader then never has to check for
     /// 0xFF. Restart markers end a segment when they come in their proper order; anything else that is not a
     /// stuffed byte ends the scan.
-    pub(super) fn fill(&mut self, bytes: &[u8], restarts: bool) {
+    pub(super) fn fill(&mut self, bytes: &[u8], restarts: bool) -> Result<(), Irregular> {
         self.data.clear();
-        self.data.reserve(bytes.len() + PADDING);
+        self.data.try_reserve(bytes.len() + PADDING).map_err(|_| Irregular)?;
         self.segments.clear();
         self.marker = None;
         let mut start = 0;
@@ -59,6 +60,7 @@ impl Unstuffed {
         self.data.extend_from_slice(rest);
         self.segments.push(Segment { start, end: self.data.len() });
         self.data.extend_from_slice(&[0; PADDING]);
+        Ok(())
     }
 }
 

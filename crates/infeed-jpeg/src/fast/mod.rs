@@ -117,13 +117,13 @@ impl Fast {
             }
         }
         let data = bytes.get(frame.data..).ok_or(Irregular)?;
-        self.scan.fill(data, frame.interval != 0);
+        self.scan.fill(data, frame.interval != 0)?;
         self.blocks.resize_with(units::blocks_per_batch(&frame), Block::default);
         self.blocks.iter_mut().for_each(Block::clear);
 
         let first = window.rows.start * across + window.columns.start;
         let (mut units, mut at) = Units::new(&frame, &self.tables, &self.scan, chroma, first)?;
-        self.planes.layout(&frame, &window, units.batch);
+        self.planes.layout(&frame, &window, units.batch)?;
         let mut rows = RowWriter::new(&frame, request, chroma, self.simd, out, stride);
         for row in window.rows.clone() {
             let start = row * across + window.columns.start;

@@ -1,5 +1,6 @@
 //! Buffers for decoded samples, between blocks and rows: two rows of units per component, used alternately.
 
+use super::Irregular;
 use super::frame::Frame;
 use super::window::Window;
 
@@ -32,7 +33,7 @@ pub(super) struct Planes {
 
 impl Planes {
     /// Allocates the planes for the units of a window, whose width is rounded up to whole batches.
-    pub(super) fn layout(&mut self, frame: &Frame, window: &Window, batch: usize) {
+    pub(super) fn layout(&mut self, frame: &Frame, window: &Window, batch: usize) -> Result<(), Irregular> {
         let columns = window.columns.len().next_multiple_of(batch);
         let mut base = 0;
         for (plane, component) in self.planes.iter_mut().zip(&frame.components) {
@@ -46,8 +47,10 @@ impl Planes {
             base += stride * rows;
         }
         if self.samples.len() < base + SLACK {
+            self.samples.try_reserve(base + SLACK - self.samples.len()).map_err(|_| Irregular)?;
             self.samples.resize(base + SLACK, 0);
         }
+        Ok(())
     }
 
     /// The samples of one row that belong to the image. Rows outside the image are its nearest ones.

@@ -192,7 +192,7 @@ fn passing_over_ends_where_decoding_ends() {
         let header = read_header(&file).unwrap();
         let read = |_| frame::read(&file, &header, Scale::Full, &mut tables);
         let Some(frame) = (0..5).find_map(read) else { continue };
-        scan.fill(&file[frame.data..], false);
+        scan.fill(&file[frame.data..], false).unwrap();
         let component = frame.components[0];
         tables.ac[component.ac].prepare_skipping();
         let (dc, ac) = (&tables.dc[component.dc], &tables.ac[component.ac]);

@@ -265,7 +265,8 @@ fn write(value: Value, dtype: Dtype, shape: &[usize], place: &mut [u8], scratch:
 /// Renders images in lists to arrays: a list must not contain pixels that are not decoded yet.
 fn settle(value: Value, scratch: &mut Scratch) -> Result<Value> {
     let Value::Image(image) = value else { return Ok(value) };
-    let mut data = vec![0; image.bytes()];
+    scratch.claim(image.bytes() as u64)?;
+    let mut data = memory::zeroed(image.bytes())?;
     image.render(scratch, &mut data)?;
     Ok(Value::Tensor(Tensor::new(image.finish.dtype, image.shape().to_vec(), data.into())?))
 }

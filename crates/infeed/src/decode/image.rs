@@ -104,7 +104,8 @@ impl Decoder for ImageDecoder {
         let (mut width, mut height) = (info.width, info.height);
         if turned {
             let pixel = usize::from(channels) << u8::from(wide);
-            data = turn(info.orientation, width, height, pixel, &data);
+            scratch.claim(data.len() as u64 * 2)?;
+            data = turn(info.orientation, width, height, pixel, &data)?;
             (width, height) = turned_size(info.orientation, width, height);
         }
         if !wide {

@@ -36,6 +36,8 @@ mod webp;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;

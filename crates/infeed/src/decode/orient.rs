@@ -1,15 +1,17 @@
 //! Applies an EXIF orientation to pixels.
 
+use infeed_core::{Result, memory};
+
 /// Returns width and height after the rotation.
 pub(super) fn turned_size(orientation: u8, width: u32, height: u32) -> (u32, u32) {
     if orientation >= 5 { (height, width) } else { (width, height) }
 }
 
 /// Rotates an image of `pixel` bytes per pixel upright, like Pillow's `ImageOps.exif_transpose`.
-pub(super) fn turn(orientation: u8, width: u32, height: u32, pixel: usize, data: &[u8]) -> Vec<u8> {
+pub(super) fn turn(orientation: u8, width: u32, height: u32, pixel: usize, data: &[u8]) -> Result<Vec<u8>> {
     let (w, h) = (width as usize, height as usize);
     let (out_w, out_h) = turned_size(orientation, width, height);
-    let mut out = Vec::with_capacity(data.len());
+    let mut out = memory::with_capacity(data.len())?;
     for y in 0..out_h as usize {
         for x in 0..out_w as usize {
             let (from_x, from_y) = match orientation {
@@ -26,5 +28,5 @@ pub(super) fn turn(orientation: u8, width: u32, height: u32, pixel: usize, data:
             out.extend_from_slice(&data[at..at + pixel]);
         }
     }
-    out
+    Ok(out)
 }

@@ -1,19 +1,19 @@
 //! Helpers shared by codecs: pixel buffers, regions, and conversions between pixel kinds.
 
-use infeed_core::{Channels, Error, ImageInfo, Rect, Result, Want};
+use infeed_core::{Channels, Error, ImageInfo, Rect, Result, Want, memory};
 
 /// Makes `into` exactly `len` bytes long. Its content is unspecified.
 ///
-/// Fresh memory comes zeroed from the system and is not touched here, so a file that claims a false size costs address
-/// space and not memory. Some extra capacity is allocated, since the next image may be a little larger.
+/// The caller has claimed the memory ([`infeed_core::Scratch::claim`]). Some extra capacity is allocated, since the next image
+/// may be a little larger; not for large images, whose memory is freed after the sample.
 pub(super) fn room(into: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if into.capacity() < len {
-        let refuse = |_| Error::sample(format!("no memory for {len} bytes of pixels"));
+        // The old content is not copied along.
         *into = Vec::new();
-        Vec::<u8>::new().try_reserve_exact(len).map_err(refuse)?;
-        *into = vec![0; len.saturating_add(len / 4)];
+        let spare = if len as u64 > memory::SMALL { 0 } else { len / 4 };
+        memory::reserve_exact(into, len + spare)?;
     }
-    into.resize(len, 0);
+    memory::resize(into, len)?;
     Ok(into)
 }
 

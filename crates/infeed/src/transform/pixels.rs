@@ -1,7 +1,7 @@
 //! Helpers for transforms that need pixels: they render the image, so they need u8 pixels and come before Normalize.
 
 use infeed_core::{Args, Context, Dim, Dtype, Error, FieldSpec, Image, Param, Result};
-use infeed_pixels::{Affine, Picture, Sampling, warp_affine};
+use infeed_pixels::{Affine, NoMemory, Picture, Sampling, warp_affine};
 
 use super::common::need_image;
 
@@ -102,6 +102,19 @@ pub(super) fn redraw(
 ) -> Result<()> {
     let size = (image.width(), image.height());
     resized(image, size, context, draw)
+}
+
+/// [`redraw`] with a function that takes memory for itself, so much at most.
+pub(super) fn redraw_with(
+    image: &mut Image,
+    context: &mut Context<'_>,
+    memory: u64,
+    draw: impl FnOnce(&Picture<'_>, &mut [u8]) -> Result<(), NoMemory>,
+) -> Result<()> {
+    context.scratch.claim(memory.saturating_add(image.bytes() as u64 * 2))?;
+    let mut drawn = Ok(());
+    redraw(image, context, |picture, out| drawn = draw(picture, out))?;
+    drawn.map_err(|e| Error::sample(e.to_string()))
 }
 
 /// Replaces the pixels by others of (width, height), computed from them.

@@ -62,8 +62,13 @@ impl ImageCodec for Jpeg {
             (Channels::Gray, _) | (Channels::Stored, 1) => Output::Gray,
             _ => Output::Rgb,
         };
+        let len = byte_count(area.width, area.height, output.channels())?;
+        // Twice: of some files more than the region is decoded before the region is copied out of it.
+        scratch.claim((len as u64).saturating_mul(2).saturating_add(header.working_memory()))?;
+        let limit = scratch.budget().limit();
         let decoder = scratch.keep(|| Decoder::new().map_err(explain))?;
-        let out = room(into, byte_count(area.width, area.height, output.channels())?)?;
+        decoder.limit_memory(limit).map_err(explain)?;
+        let out = room(into, len)?;
         let region = Region { x: area.x, y: area.y, width: area.width, height: area.height };
         let stride = area.width as usize * output.channels();
         decoder.decode(bytes, &header, &Request { scale, region, output }, out, stride).map_err(explain)?;

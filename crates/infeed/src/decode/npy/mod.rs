@@ -83,7 +83,7 @@ impl Decoder for Npy {
         Ok(FieldSpec::array(dtype, self.shape.clone().unwrap_or_else(|| vec![Dim::Any])))
     }
 
-    fn decode(&self, bytes: &Bytes, _: &mut Scratch) -> Result<Value> {
+    fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value> {
         let header = Header::read(bytes).map_err(|fault| Error::sample(fault.what))?;
         self.check(&header)?;
         let (len, swapped) = (header.data_len(), header.is_swapped());
@@ -98,13 +98,14 @@ impl Decoder for Npy {
                 format!("NumPy array of {len} bytes followed by {} more: one array per field", there - len)
             }));
         }
+        scratch.claim(len as u64 * 2)?;
         // Usually nothing is copied: the tensor is a slice of the record.
         let mut data = bytes.slice(data_at..);
         if swapped {
-            data = order::swap(&data, dtype.size()).into();
+            data = order::swap(&data, dtype.size())?.into();
         }
         if fortran && shape.len() > 1 {
-            data = order::rows_first(&data, dtype.size(), &shape).into();
+            data = order::rows_first(&data, dtype.size(), &shape)?.into();
         }
         Ok(Value::Tensor(Tensor::new(dtype, shape, data)?))
     }

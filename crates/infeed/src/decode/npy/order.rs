@@ -1,16 +1,19 @@
 //! Converts byte order and Fortran order.
 
+use infeed_core::{Result, memory};
+
 /// Reverses the bytes of every element.
-pub(super) fn swap(data: &[u8], size: usize) -> Vec<u8> {
-    let mut out = data.to_vec();
+pub(super) fn swap(data: &[u8], size: usize) -> Result<Vec<u8>> {
+    let mut out = memory::with_capacity(data.len())?;
+    out.extend_from_slice(data);
     for element in out.chunks_exact_mut(size) {
         element.reverse();
     }
-    out
+    Ok(out)
 }
 
 /// Converts an array from Fortran order (first index fastest) to C order (last index fastest).
-pub(super) fn rows_first(data: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
+pub(super) fn rows_first(data: &[u8], size: usize, shape: &[usize]) -> Result<Vec<u8>> {
     match size {
         1 => transpose::<1>(data, shape),
         2 => transpose::<2>(data, shape),
@@ -19,12 +22,12 @@ pub(super) fn rows_first(data: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     }
 }
 
-fn transpose<const SIZE: usize>(data: &[u8], shape: &[usize]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(data.len());
+fn transpose<const SIZE: usize>(data: &[u8], shape: &[usize]) -> Result<Vec<u8>> {
+    let mut out = memory::with_capacity(data.len())?;
     let elements = data.as_chunks::<SIZE>().0;
-    let Some((&last, outer)) = shape.split_last() else { return data.to_vec() };
+    let Some((&last, outer)) = shape.split_last() else { return Ok(data.to_vec()) };
     if elements.is_empty() {
-        return out;
+        return Ok(out);
     }
     // The stride of each axis in the source.
     let strides: Vec<usize> = shape
@@ -46,7 +49,7 @@ fn transpose<const SIZE: usize>(data: &[u8], shape: &[usize]) -> Vec<u8> {
         let mut axis = outer.len();
         loop {
             if axis == 0 {
-                return out;
+                return Ok(out);
             }
             axis -= 1;
             index[axis] += 1;

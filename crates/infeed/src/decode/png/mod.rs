@@ -57,7 +57,13 @@ impl ImageCodec for Png {
         let pixel = usize::from(channels) * sample;
         // Rows depend on the rows above them and decoding cannot start midway, so the whole image is decoded and
         // returned: cutting the region out would be one more copy.
-        let out = room(into, byte_count(info.width, info.height, pixel)?)?;
+        let len = byte_count(info.width, info.height, pixel)?;
+        scratch.claim((len as u64).saturating_add(header.inflated_len()))?;
+        // Before memory is taken for a file that only claims to be large.
+        if !header.fits_in(bytes.len()) {
+            return Err(explain(Cause::Truncated));
+        }
+        let out = room(into, len)?;
         let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
         decoder.decode(bytes, &header, output, out, info.width as usize * pixel).map_err(explain)?;
         Ok(Patch { shrink: 1, area: whole(info), channels })
@@ -77,6 +83,7 @@ impl ImageCodec for Png {
         if sample != 1 || out.len() != stride * info.height as usize {
             return Ok(false);
         }
+        scratch.claim(header.inflated_len())?;
         let Ok(decoder) = scratch.keep(|| Ok::<_, Infallible>(Decoder::new()));
         decoder.decode(bytes, &header, output, out, stride).map_err(explain)?;
         Ok(true)

@@ -17,10 +17,11 @@ fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
 /// Signature and IHDR are the first 33 bytes.
 const HEADER: usize = 33;
 
-/// A file that claims to be huge.
-pub(in super::super) fn huge() -> Vec<u8> {
+/// A file that claims to be of a size.
+pub(in super::super) fn claiming(width: u32, height: u32) -> Vec<u8> {
     let mut out = SIGNATURE.to_vec();
-    out.extend(chunk(b"IHDR", &[0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 8, 2, 0, 0, 0]));
+    let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    out.extend(chunk(b"IHDR", &[&size[..], &[8, 2, 0, 0, 0]].concat()));
     out.extend(chunk(b"IDAT", &[0; 8]));
     out
 }

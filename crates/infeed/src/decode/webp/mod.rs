@@ -46,12 +46,22 @@ impl ImageCodec for WebP {
         bytes: &[u8],
         info: &ImageInfo,
         want: &Want,
-        _: &mut Scratch,
+        scratch: &mut Scratch,
         into: &mut Vec<u8>,
     ) -> Result<Patch> {
         check_region(info, want)?;
         let features = ffi::features(bytes)?;
         let channels = channel_count(info, want.channels);
+        // libwebp makes whole pictures of four bytes per pixel where it cannot work row by row: lossless ones, alpha
+        // (one byte) and the canvas of an animation, which has two.
+        let pixels = u64::from(info.width) * u64::from(info.height);
+        let own = match (features.animated, features.lossless) {
+            (true, _) => pixels * 12,
+            (false, true) => pixels * 4,
+            (false, false) => pixels * u64::from(features.alpha),
+        };
+        let out = byte_count(want.region.width, want.region.height, 4)?;
+        scratch.claim(own.saturating_add(out as u64))?;
         if features.animated {
             first_frame(bytes, info, want, into)?;
         } else {

@@ -1,8 +1,8 @@
 //! `GaussianBlur`: blurs with a Gaussian kernel of random width.
 
-use super::pixels::{need_pixels, redraw};
+use super::pixels::{need_pixels, redraw_with};
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value};
-use infeed_pixels::{Gaussian, blur};
+use infeed_pixels::{Gaussian, blur, blur_memory};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -67,7 +67,8 @@ impl GaussianBlur {
             )));
         }
         let [x, y] = self.size.map(|n| Gaussian::new(n, sigma));
-        redraw(image, context, |picture, out| blur(picture, &x, &y, out))
+        let stride = width * usize::from(image.channels());
+        redraw_with(image, context, blur_memory(stride, &y), |picture, out| blur(picture, &x, &y, out))
     }
 }
 

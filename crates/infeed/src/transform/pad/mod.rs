@@ -1,7 +1,9 @@
 //! `Pad`: adds a border.
 
 use super::common::{FILL, fill, fixed, known, need_image};
-use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value};
+use infeed_core::{
+    Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value, memory,
+};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -91,8 +93,12 @@ impl Pad {
             )));
         }
         let finish = image.finish;
+        // Sides are at most 2^32, so their product is below 2^67 with four channels.
+        let bytes = (w + left + right) as u128 * (h + top + bottom) as u128 * c as u128;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        context.scratch.claim(bytes.saturating_add(image.bytes() as u64))?;
         let pixels = image.pixels_mut(context.scratch)?;
-        let mut out = Vec::with_capacity(((w + left + right) * (h + top + bottom)) as usize * c);
+        let mut out = memory::with_capacity(bytes as usize)?;
         for y in -top..h + bottom {
             let row = source(y, h, self.mode) * w;
             for x in -left..w + right {

@@ -2,7 +2,7 @@
 
 mod space;
 
-use super::pixels::{colours, fill, redraw, sampling, warp};
+use super::pixels::{colours, fill, redraw_with, sampling, warp};
 use super::random_rotation::Rotate;
 use infeed_core::{Args, Context, Image, Result};
 use infeed_pixels::{Sampling, affine};
@@ -84,7 +84,10 @@ impl Style {
                 rotate.apply(image, magnitude, context)
             }
             Op::Sharpness => {
-                redraw(image, context, |picture, out| infeed_pixels::sharpness(picture, 1.0 + magnitude, out))
+                let row = u64::from(image.width()) * u64::from(image.channels()) * 2;
+                redraw_with(image, context, row, |picture, out| {
+                    infeed_pixels::sharpness(picture, 1.0 + magnitude, out)
+                })
             }
             _ => colour(image, op, magnitude, context),
         }

@@ -1,6 +1,6 @@
 //! `RandomAdjustSharpness`: sharpens or smooths, with a given probability.
 
-use super::pixels::{P, need_pixels, redraw};
+use super::pixels::{P, need_pixels, redraw_with};
 use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
 
 /// The registry entry.
@@ -42,7 +42,10 @@ impl Transform for RandomAdjustSharpness {
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
         let image = value.image_mut()?;
         if context.rng.chance(self.p) {
-            redraw(image, context, |picture, out| infeed_pixels::sharpness(picture, self.factor, out))?;
+            let row = u64::from(image.width()) * u64::from(image.channels()) * 2;
+            redraw_with(image, context, row, |picture, out| {
+                infeed_pixels::sharpness(picture, self.factor, out)
+            })?;
         }
         Ok(())
     }
