@@ -1,37 +1,74 @@
 //! Brace expansion, as in shells and WebDataset.
 
 use infeed_core::{Error, Result};
+use infeed_records::preview::preview;
 
 /// Maximum names from one pattern. More are probably a typo, and would exhaust the memory.
 const MOST: usize = 10_000_000;
 
+/// Maximum length of all names together.
+const MOST_BYTES: usize = 1 << 30;
+
+/// How deep braces may nest, closed or not. Expansion recurses and looks at every level again.
+const DEPTH: usize = 100;
+
 /// Expands `a{1..3}{x,y}` to `a1x a1y a2x a2y a3x a3y`. Braces without a comma or a range are literal.
 pub fn braces(form: &str) -> Result<Vec<String>> {
-    let out =
-        expand(form).ok_or_else(|| Error::argument(format!("`{form}` stands for more than {MOST} names")))?;
-    Ok(out)
+    if depth(form) > DEPTH {
+        let shown = preview(form.as_bytes());
+        return Err(Error::argument(format!("{shown} has braces inside braces, more than {DEPTH} deep")));
+    }
+    expand(form).ok_or_else(|| {
+        let shown = preview(form.as_bytes());
+        Error::argument(format!("{shown} stands for more than {MOST} names, or for names of more than 1 GiB"))
+    })
+}
+
+/// Returns how many braces are open at most.
+fn depth(form: &str) -> usize {
+    let (mut now, mut most) = (0usize, 0);
+    for byte in form.bytes() {
+        match byte {
+            b'{' => now += 1,
+            b'}' => now = now.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(now);
+    }
+    most
 }
 
 /// Returns every name of a pattern; `None` if there are too many.
 fn expand(form: &str) -> Option<Vec<String>> {
-    let mut from = 0;
-    while let Some(open) = form[from..].find('{').map(|i| i + from) {
-        let group = closing(form, open).map(|close| (close, alternatives(&form[open + 1..close])));
-        let Some((close, Some(middles))) = group else {
-            from = open + 1;
-            continue;
-        };
+    let mut names = vec![String::new()];
+    let mut rest = form;
+    while let Some((open, close, middles)) = group(rest) {
         let middles = middles?;
-        let tails = expand(&form[close + 1..])?;
-        if middles.len().checked_mul(tails.len())? > MOST {
+        let count = names.len().checked_mul(middles.len())?;
+        if count > MOST || count.checked_mul(form.len())? > MOST_BYTES {
             return None;
         }
-        let head = &form[..open];
-        return Some(
-            middles.iter().flat_map(|m| tails.iter().map(move |t| format!("{head}{m}{t}"))).collect(),
-        );
+        let between = &rest[..open];
+        let longer = |name: &String| middles.iter().map(|m| format!("{name}{between}{m}")).collect::<Vec<_>>();
+        names = names.iter().flat_map(longer).collect();
+        rest = &rest[close + 1..];
     }
-    Some(vec![form.to_owned()])
+    names.iter_mut().for_each(|name| name.push_str(rest));
+    Some(names)
+}
+
+/// Finds the first braces that are not literal: where they open and close, and what they stand for.
+fn group(form: &str) -> Option<(usize, usize, Option<Vec<String>>)> {
+    let mut from = 0;
+    while let Some(open) = form[from..].find('{').map(|i| i + from) {
+        if let Some(close) = closing(form, open)
+            && let Some(middles) = alternatives(&form[open + 1..close])
+        {
+            return Some((open, close, middles));
+        }
+        from = open + 1;
+    }
+    None
 }
 
 /// Returns the brace that closes the one at `open`.
@@ -101,6 +138,8 @@ fn range(inside: &str) -> Option<Option<Vec<String>>> {
         }
         _ => {
             let width = if padded(first) || padded(last) { first.len().max(last.len()) } else { 0 };
+            // No number is written with so many zeros, and formatting cannot.
+            u8::try_from(width).ok()?;
             (first.parse().ok()?, last.parse().ok()?, Box::new(move |n| format!("{n:0width$}")))
         }
     };
@@ -108,8 +147,11 @@ fn range(inside: &str) -> Option<Option<Vec<String>>> {
     if count >= MOST as u64 {
         return Some(None);
     }
-    let sign = if a <= b { 1 } else { -1 };
-    Some(Some((0..=count).map(|i| name(a + sign * (i * step) as i64)).collect()))
+    // A distance can be larger than any number, but what lies that far away is one again.
+    let far = |distance: u64| {
+        if a <= b { a.wrapping_add_unsigned(distance) } else { a.wrapping_sub_unsigned(distance) }
+    };
+    Some(Some((0..=count).map(|i| name(far(i * step))).collect()))
 }
 
 /// Whether a number is written with leading zeros.

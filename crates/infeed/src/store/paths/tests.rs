@@ -35,6 +35,24 @@ fn braces_without_a_choice_are_text() {
 }
 
 #[test]
+fn patterns_of_any_length_end() {
+    // Many groups, deep groups, groups that do not close: neither the stack nor the time may run out.
+    assert_eq!(expanded(&"{a,}".repeat(2)), ["aa", "a", "a", ""]);
+    assert!(braces(&"{a,b}".repeat(200_000)).is_err());
+    assert_eq!(expanded(&"{a}".repeat(200_000)).len(), 1);
+    for form in ["{".repeat(1 << 20), "{".repeat(200_000) + &"}".repeat(200_000), "{a,".repeat(200_000)] {
+        assert!(braces(&form).unwrap_err().to_string().contains("more than 100 deep"));
+    }
+    // Few names, but long ones.
+    let long = format!("{}{{0..9999}}", "x".repeat(1 << 20));
+    assert!(braces(&long).unwrap_err().to_string().contains("1 GiB"));
+    let zeros = format!("{{{}1..2}}", "0".repeat(70_000));
+    assert_eq!(expanded(&zeros), [zeros]);
+    let wide = expanded("{-9223372036854775808..9223372036854775807..9223372036854775807}");
+    assert_eq!(wide, ["-9223372036854775808", "-1", "9223372036854775806"]);
+}
+
+#[test]
 fn absurd_braces_are_refused() {
     for form in
         ["{0..99999999999}", "{1..9999}{1..9999}{1..9999}", "{a,{0..99999999}}", "{-9223372036854775808..9}"]
