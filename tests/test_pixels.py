@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 
 import numpy as np
 import pytest
@@ -62,6 +63,119 @@ def test_other_formats_equal_pillow(tmp_path, format):
         assert np.array_equal(got, pil(data))
     for got, data in zip(load(tmp_path, images, decode="gray"), images, strict=True):
         assert np.array_equal(got[..., 0], pil(data, "L"))
+
+
+def test_gray_of_a_colour_jpeg_is_its_luma_plane(tmp_path):
+    # Strong colours at low quality: many lie outside of RGB.
+    colours = np.random.default_rng(3).choice([0, 255], (60, 80, 3)).astype(np.uint8)
+    images = [encode(colours, "JPEG", quality=q, subsampling=2) for q in (20, 60, 95)]
+    for got, data in zip(load(tmp_path, images, decode="gray"), images, strict=True):
+        plane = Image.open(io.BytesIO(data))
+        plane.draft("L", plane.size)
+        assert plane.mode == "L"
+        assert np.array_equal(got[..., 0], np.asarray(plane))
+        assert np.abs(got[..., 0].astype(int) - pil(data, "L")).max() <= 79
+
+
+def gif(canvas, place, size, transparent=None) -> bytes:
+    """A frame of one colour (green) on a canvas, with the palette red, green, blue, white."""
+    out = b"GIF89a" + struct.pack("<HHBBB", *canvas, 0x81, 2, 0)
+    out += bytes([255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255])
+    if transparent is not None:
+        out += struct.pack("<BBBBHBB", 0x21, 0xF9, 4, 1, 0, transparent, 0)
+    out += b"," + struct.pack("<HHHHB", *place, *size, 0) + b"\x02"
+    # Codes of three bits: clear before every pixel, so that the code length never grows.
+    codes = [code for _ in range(size[0] * size[1]) for code in (4, 1)] + [5]
+    bits = sum(code << (3 * i) for i, code in enumerate(codes))
+    data = bits.to_bytes((3 * len(codes) + 7) // 8, "little")
+    for start in range(0, len(data), 255):
+        out += bytes([len(data[start : start + 255])]) + data[start : start + 255]
+    return out + b"\0;"
+
+
+@pytest.mark.parametrize(
+    ("canvas", "place", "size", "transparent"),
+    [
+        ((8, 6), (2, 1), (3, 2), None),
+        ((8, 6), (2, 1), (3, 2), 3),
+        ((8, 6), (0, 0), (8, 3), None),
+        ((8, 6), (0, 0), (8, 6), 1),
+        ((4, 4), (2, 2), (6, 5), None),
+    ],
+)
+def test_gif_frames_lie_on_their_canvas_as_in_pillow(tmp_path, canvas, place, size, transparent):
+    data = gif(canvas, place, size, transparent)
+    assert np.array_equal(load(tmp_path, [data])[0], pil(data))
+    assert np.array_equal(load(tmp_path, [data], decode="gray")[0][..., 0], pil(data, "L"))
+
+
+def bitmap(size, bits, compression, palette: bytes, data: bytes) -> bytes:
+    start = 54 + len(palette)
+    colours = len(palette) // 4 if bits <= 8 else 0
+    head = b"BM" + struct.pack("<IHHI", start + len(data), 0, 0, start)
+    head += struct.pack("<IiiHHIIiiII", 40, *size, 1, bits, compression, len(data), 2835, 2835, colours, 0)
+    return head + palette + data
+
+
+def test_bitmaps_equal_pillow(tmp_path):
+    everything = np.arange(65536, dtype="<u2").tobytes()
+    masks = struct.pack("<3I", 0xF800, 0x7E0, 0x1F)
+    palette = bytes([9, 8, 7, 0, 60, 50, 40, 0, 1, 2, 3, 0])
+    # Rows that end early, and a jump: what is left out has the first colour.
+    runs = bytes([2, 1, 0, 0, 0, 2, 1, 0, 2, 2, 0, 0, 0, 3, 1, 2, 1, 0, 0, 0, 4, 2, 0, 0, 0, 1])
+    images = [
+        bitmap((256, 256), 16, 0, b"", everything),
+        bitmap((256, 256), 16, 3, masks, everything),
+        bitmap((4, 4), 8, 1, palette, runs),
+        bitmap((5, 2), 4, 2, palette, bytes([3, 0x12, 0, 0, 0, 2, 1, 0, 2, 0x20, 0, 3, 0x12, 0x10, 0, 1])),
+    ]
+    for data in images:
+        assert np.array_equal(load(tmp_path, [data])[0], pil(data))
+
+
+def retagged(data: bytes, tag: int, value: int) -> bytes:
+    """A little-endian TIFF with another value of a tag."""
+    at = data.index(struct.pack("<HHI", tag, 3, 1))
+    return data[: at + 8] + struct.pack("<I", value) + data[at + 12 :]
+
+
+def test_premultiplied_alpha_is_divided_out_as_in_pillow(tmp_path):
+    pixels = np.random.default_rng(5).integers(0, 256, (20, 30, 4), dtype=np.uint8)
+    plain = encode(pixels, "TIFF")
+    data = retagged(plain, 338, 1)
+    assert np.array_equal(load(tmp_path, [data])[0], pil(data))
+    assert np.array_equal(load(tmp_path, [data], decode="gray")[0][..., 0], pil(data, "L"))
+    assert np.array_equal(load(tmp_path, [data], decode="stored")[0], pil(data, "RGBA"))
+    assert not np.array_equal(pil(data), pil(plain))
+
+
+def test_tiffs_that_would_be_read_wrongly_are_refused(tmp_path, capfd):
+    ramp = np.arange(1200, dtype=np.uint16).reshape(30, 40)
+    # The resolution unit is a tag that nobody needs for the pixels.
+    reversed_bits = encode(ramp, "TIFF", resolution_unit=2, x_resolution=1, y_resolution=1)
+    at = reversed_bits.index(struct.pack("<HHI", 296, 3, 1))
+    reversed_bits = reversed_bits[:at] + struct.pack("<HHII", 266, 3, 1, 2) + reversed_bits[at + 12 :]
+    with pytest.raises(infeed.SampleError, match="fill order 2"):
+        load(tmp_path, [reversed_bits])
+    planes = tiled_planes()
+    assert pil(planes).shape == (16, 16, 3)
+    with pytest.raises(infeed.SampleError, match="tiles that hold one channel each"):
+        load(tmp_path, [planes])
+    assert "panicked" not in capfd.readouterr().err
+
+
+def tiled_planes() -> bytes:
+    """16x16 pixels in one tile per channel."""
+    behind = 8 + 2 + 11 * 12 + 4
+    short = {256: 16, 257: 16, 259: 1, 262: 2, 277: 3, 284: 2, 322: 16, 323: 16}
+    entries = [(tag, 3, 1, value) for tag, value in short.items()]
+    entries += [(258, 3, 3, behind), (324, 4, 3, behind + 6), (325, 4, 3, behind + 18)]
+    entries.sort()
+    head = b"II*\0" + struct.pack("<IH", 8, len(entries))
+    head += b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+    start = len(head) + 6 + 24
+    head += struct.pack("<3H", 8, 8, 8) + struct.pack("<3I", *(start + 256 * i for i in range(3)))
+    return head + struct.pack("<3I", 256, 256, 256) + bytes(range(256)) * 3
 
 
 def test_orientation_is_opt_in(tmp_path):
