@@ -87,7 +87,7 @@ portable: tools  # pixel and parser tests without SIMD and without C decoders, a
 features: tools  # combinations of Cargo features that users would choose
 	scripts/features.sh
 
-fuzz:  ## fuzz every parser that is written by hand, FUZZ seconds each
+fuzz:  ## fuzz every parser and every call into C, FUZZ seconds each (SANITIZER=address: with AddressSanitizer)
 	scripts/fuzz.sh $(or $(FUZZ),60)
 
 bench: develop  ## measure infeed and its peers side by side

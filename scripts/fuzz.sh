@@ -1,26 +1,46 @@
 #!/usr/bin/env bash
-# Fuzzes every handwritten parser for SECONDS each: fuzz.sh SECONDS [TARGET...]
-# Coverage comes from the compiler's own instrumentation, so stable Rust and a C++ compiler are enough.
+# Fuzzes every parser, and every call into C, for so many seconds each: fuzz.sh SECONDS [TARGET...]
+# The targets are in crates/infeed-fuzz; corpora begin with the seeds there. Coverage comes from the compiler's own
+# instrumentation, so stable Rust and a C++ compiler are enough.
+# SANITIZER=address adds AddressSanitizer to the Rust code and to the C libraries that are built along. The compiler of
+# stable Rust has it, behind RUSTC_BOOTSTRAP. Hand-written assembler is not instrumented.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
+seeds=../crates/infeed-fuzz/seeds
 seconds=${1:-60}
 shift || true
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-    mapfile -t targets < <(sed -n 's/^name = "\(.*\)"$/\1/p' Cargo.toml | tail -n +2)
+    mapfile -t targets < <(sed -n 's/.*Target { name: "\([a-z]*\)".*/\1/p' ../crates/infeed-fuzz/src/lib.rs)
 fi
-target_dir=${CARGO_TARGET_DIR:-../target}/fuzz
+target_dir=${CARGO_TARGET_DIR:-../target}/fuzz${SANITIZER:+-$SANITIZER}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
-# The flags must not apply to build scripts: with an explicit --target they do not.
+if [ "${SANITIZER:-}" = address ]; then
+    flags+=" -Zsanitizer=address"
+    export RUSTC_BOOTSTRAP=1
+    export CFLAGS="${CFLAGS:-} -fsanitize=address"
+    # A large allocation must be an error of ours, and what C libraries keep until the end is no leak.
+    export ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=0:${ASAN_OPTIONS:-}"
+elif [ -n "${SANITIZER:-}" ]; then
+    echo "SANITIZER=$SANITIZER: only address is known" >&2
+    exit 2
+fi
+# The flags are for what is fuzzed, not for build scripts: naming the platform keeps the two apart.
 host=$(rustc -vV | sed -n 's/^host: //p')
-RUSTFLAGS="$flags" CARGO_TARGET_DIR=$target_dir cargo build -q --release --target "$host" "${targets[@]/#/--bin=}"
+RUSTFLAGS="$flags" CARGO_TARGET_DIR=$target_dir cargo build -q --release --target "$host"
+mkdir -p "$target_dir/found"
 for name in "${targets[@]}"; do
     corpus=$target_dir/corpus/$name
-    mkdir -p "$corpus" "$target_dir/found"
+    mkdir -p "$corpus"
+    dictionary=()
+    if [ -f "dictionaries/$name.dict" ]; then
+        dictionary=("-dict=dictionaries/$name.dict")
+    fi
     echo "fuzzing $name for $seconds s"
-    "$target_dir/$host/release/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
-        -verbosity=0 -print_final_stats=1 -artifact_prefix="$target_dir/found/$name-" "$corpus" 2>&1 |
+    INFEED_TARGET=$name "$target_dir/$host/release/fuzz" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3072 \
+        -max_len=1048576 -verbosity=0 -print_final_stats=1 -artifact_prefix="$target_dir/found/$name-" \
+        "${dictionary[@]}" "$corpus" "$seeds/$name" 2>&1 |
         grep -E "number_of_executed_units|SUMMARY|panicked|ERROR|Test unit" || true
     if compgen -G "$target_dir/found/$name-*" > /dev/null; then
         echo "$name: found input that breaks it: $(ls "$target_dir/found/$name-"*)" >&2

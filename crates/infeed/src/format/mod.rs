@@ -15,6 +15,7 @@
 mod csv;
 mod detect;
 mod folder;
+mod fuzzing;
 mod jsonl;
 mod lmdb;
 mod mds;
@@ -30,6 +31,8 @@ mod tfrecord;
 
 pub use detect::{Detected, detect};
 pub use folder::{EXTENSIONS, FolderSource, is_image};
+#[doc(hidden)]
+pub use fuzzing::fuzz_index;
 pub use lmdb::LmdbIndex;
 pub(crate) use paths::not_streamed;
 pub use saved::IndexCache;

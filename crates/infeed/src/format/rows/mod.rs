@@ -7,6 +7,7 @@ mod scan;
 mod set;
 
 pub(super) use open::open;
+pub(super) use saved::fuzz_saved;
 pub(crate) use set::RowSet;
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod view;
 mod window;
 
 pub use index::TarIndex;
+pub(in crate::format) use saved::codec::fuzz_saved;
 pub use set::TarSet;
 
 use super::{folder::is_image, paths::Inputs, saved::IndexCache, shared, source::open_shards};

@@ -1,6 +1,6 @@
 //! Indices saved between runs. The indices of many shards are saved together ([`sets`]).
 
-pub(super) mod codec;
+pub(in crate::format) mod codec;
 mod pieces;
 mod set;
 mod sets;
