@@ -10,7 +10,7 @@ use crate::{
     view::Track,
 };
 use bytes::Bytes;
-use infeed_resample::{Axis, Filter, Pixels, Resampler, Sink, needed};
+use infeed_resample::{Axis, Filter, Pixels, Sink, needed, working_memory};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -273,7 +273,7 @@ impl Image {
                 let mut pixels = std::mem::take(&mut scratch.pixels);
                 let done = scratch
                     .decoding(|s| codec.read(bytes, info, &want, s, &mut pixels))
-                    .and_then(|patch| self.resample(&mut scratch.resampler, &pixels, patch.area, &job, out));
+                    .and_then(|patch| self.resample(scratch, &pixels, patch.area, &job, out));
                 scratch.pixels = pixels;
                 done
             }
@@ -343,19 +343,20 @@ impl Image {
         out: &mut [u8],
     ) -> Result<()> {
         let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
-        self.resample(&mut scratch.resampler, data, area, &self.job(1, wx, wy), out)
+        self.resample(scratch, data, area, &self.job(1, wx, wy), out)
     }
 
     /// Writes the inside of the window from pixels that cover at least `job.region`.
     fn resample(
         &self,
-        resampler: &mut Resampler,
+        scratch: &mut Scratch,
         data: &[u8],
         area: Rect,
         job: &Job,
         out: &mut [u8],
     ) -> Result<()> {
         let channels = usize::from(self.channels);
+        scratch.claim(working_memory(&job.x, &job.y, channels, self.filter, self.antialias))?;
         let stride = area.width as usize * channels;
         let skip = (job.region.y - area.y) as usize * stride + (job.region.x - area.x) as usize * channels;
         let pixels = Pixels {
@@ -393,7 +394,8 @@ impl Image {
             scale: self.finish.scale,
             bias: self.finish.bias,
         };
-        resampler
+        scratch
+            .resampler
             .render(&pixels, &job.x, &job.y, self.filter, self.antialias, &mut sink)
             .map_err(|e| Error::sample(e.to_string()))
     }

@@ -27,12 +27,15 @@ pub(crate) fn jpeg(data: &[u8]) {
             *kept = made().ok();
         }
         let Some([ours, turbo]) = kept else { return };
-        for (scale, output) in [(Scale::Full, Output::Rgb), (Scale::Half, Output::Rgb), (Scale::Full, Output::Gray)] {
+        for (scale, output) in
+            [(Scale::Full, Output::Rgb), (Scale::Half, Output::Rgb), (Scale::Full, Output::Gray)]
+        {
             let whole = Region::whole(&header, scale);
             // A part that depends on the bytes, so that all kinds of parts are seen.
             let by = u32::from(data[data.len() / 2]);
             let (x, y) = (by * whole.width / 512, by * whole.height / 512);
-            let part = Region { x, y, width: (whole.width - x).div_ceil(2), height: (whole.height - y).div_ceil(2) };
+            let part =
+                Region { x, y, width: (whole.width - x).div_ceil(2), height: (whole.height - y).div_ceil(2) };
             for region in [whole, part] {
                 let request = Request { scale, region, output };
                 let decode = |decoder: &mut Decoder| {
@@ -43,7 +46,9 @@ pub(crate) fn jpeg(data: &[u8]) {
                 match (decode(ours), decode(turbo)) {
                     (Ok(a), Ok(b)) => assert!(a == b, "pixels of {request:?} differ"),
                     // Damage behind a part is not seen by a decoder that stops there.
-                    (Ok(_), Err(e)) => assert!(region != whole, "only libjpeg-turbo refuses {request:?}: {e}"),
+                    (Ok(_), Err(e)) => {
+                        assert!(region != whole, "only libjpeg-turbo refuses {request:?}: {e}")
+                    }
                     (Err(e), Ok(_)) => panic!("only libjpeg-turbo decodes {request:?}: {e}"),
                     (Err(_), Err(_)) => {}
                 }
@@ -61,7 +66,8 @@ pub(crate) fn png(data: &[u8]) {
     }
     let stride = header.width as usize * 4;
     let mut ours = vec![0; stride * header.height as usize];
-    if infeed_png::Decoder::new().decode(data, &header, infeed_png::Output::Rgba, &mut ours, stride).is_err() {
+    if infeed_png::Decoder::new().decode(data, &header, infeed_png::Output::Rgba, &mut ours, stride).is_err()
+    {
         return;
     }
     // What the crate refuses we may accept (it checks chunks that say nothing about pixels), but not read differently.
@@ -82,7 +88,9 @@ fn their_png(data: &[u8]) -> Option<Vec<u8>> {
     let pixels = &out[..info.buffer_size()];
     Some(match info.color_type {
         png::ColorType::Rgba => pixels.to_vec(),
-        png::ColorType::GrayscaleAlpha => pixels.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect(),
+        png::ColorType::GrayscaleAlpha => {
+            pixels.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect()
+        }
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Texts that users write, or that runs leave behind.
 
-use infeed::{Checkpoint, Recipe, store::braces, store::MemoryStore};
+use infeed::{Checkpoint, Recipe, store::MemoryStore, store::braces};
 use infeed_core::{Bytes, Scratch, Store, Value, registry::find};
 use infeed_order::{
     filter::{Expr, Scalar},
@@ -43,7 +43,9 @@ pub(crate) fn filter(data: &[u8]) {
     let printed = expression.to_string();
     assert_eq!(Expr::parse(&printed).as_ref().ok(), Some(&expression), "printed as {printed}");
     let names = expression.names();
-    for value in [Scalar::Int(3), Scalar::Float(-0.5), Scalar::None, Scalar::Bool(true), Scalar::Text("ab".into())] {
+    for value in
+        [Scalar::Int(3), Scalar::Float(-0.5), Scalar::None, Scalar::Bool(true), Scalar::Text("ab".into())]
+    {
         let _ = expression.eval(&|_| Some(value.clone()));
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         if let Ok(bound) = expression.bind(&names) {
@@ -58,7 +60,8 @@ pub(crate) fn paths(data: &[u8]) {
     if let Ok(names) = braces(text) {
         assert!(!names.is_empty());
     }
-    let store: MemoryStore = ["a/b-0.tar", "a/b-1.tar", "a/c/d.tar", "é.txt"].map(|name| (name, "x")).into_iter().collect();
+    let store: MemoryStore =
+        ["a/b-0.tar", "a/b-1.tar", "a/c/d.tar", "é.txt"].map(|name| (name, "x")).into_iter().collect();
     if let Ok(found) = store.find(text) {
         assert!(!found.is_empty());
     }

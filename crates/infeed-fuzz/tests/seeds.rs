@@ -47,7 +47,14 @@ fn seeds_and_their_mutations() {
 #[test]
 fn nothing_and_zeros_and_long_inputs_end() {
     for target in TARGETS {
-        for data in [vec![], vec![0; 100], vec![0; 1 << 20], vec![b'{'; 1 << 20], vec![b'['; 1 << 20], vec![0xff; 1 << 20]] {
+        for data in [
+            vec![],
+            vec![0; 100],
+            vec![0; 1 << 20],
+            vec![b'{'; 1 << 20],
+            vec![b'['; 1 << 20],
+            vec![0xff; 1 << 20],
+        ] {
             let begun = Instant::now();
             (target.run)(&data);
             let spent = begun.elapsed();

@@ -3,13 +3,18 @@
 use std::ops::Range;
 
 use crate::kernel::{BATCH, PAD};
-use crate::plan::Plan;
-use crate::render::{Pass, Scratch, grow};
-use crate::{Sink, scalar};
+use crate::plan::{GROUP, Plan};
+use crate::render::{Pass, Scratch, grow, reserve};
+use crate::{Error, Sink, scalar};
 
 impl Pass<'_> {
     /// Not for a vertical filter alone: the ring holds only horizontally filtered rows.
-    pub(crate) fn across_first(&self, height: usize, scratch: &mut Scratch, sink: &mut Sink<'_>) {
+    pub(crate) fn across_first(
+        &self,
+        height: usize,
+        scratch: &mut Scratch,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Error> {
         debug_assert!(self.across.is_some() || self.down.is_none_or(|plan| plan.single));
         let slot = (self.row_len + PAD).next_multiple_of(PAD);
         let most = self.down.map_or(1, |plan| plan.most);
@@ -17,10 +22,11 @@ impl Pass<'_> {
         // A padded tap reads past the row, so the copy of an edge row has room for that too.
         let read = self.across.map_or(0, |plan| plan.reach) * self.finish.channels;
         let read = read.max(self.source.row_bytes()) + PAD;
-        grow(&mut scratch.ring, slot * slots);
-        grow(&mut scratch.row, slot);
-        grow(&mut scratch.spare, slot);
-        grow(&mut scratch.edge, read * BATCH);
+        grow(&mut scratch.ring, slot * slots)?;
+        grow(&mut scratch.row, slot)?;
+        grow(&mut scratch.spare, slot)?;
+        grow(&mut scratch.edge, read * BATCH)?;
+        reserve(&mut scratch.taps, most + GROUP)?;
         let mut ring = Ring { bytes: &mut scratch.ring, slot, slots, filled: 0 };
 
         for index in 0..height {
@@ -52,6 +58,7 @@ impl Pass<'_> {
             };
             self.store(row, &mut scratch.spare, (index, height), sink);
         }
+        Ok(())
     }
 
     /// Ensures that `rows` are in the ring.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a render was refused. Nothing has been written in that case.
+/// Why a render was refused. Nothing has been written in that case, except where a variant says so.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -54,6 +54,8 @@ pub enum Error {
     },
     /// A size does not fit the address space.
     TooLarge,
+    /// The system has no memory for coefficients or rows. Some rows may have been written.
+    NoMemory,
 }
 
 impl fmt::Display for Error {
@@ -79,6 +81,7 @@ impl fmt::Display for Error {
                 write!(f, "the output needs {needed} bytes, its buffer has {len}")
             }
             Error::TooLarge => f.write_str("a size does not fit the address space"),
+            Error::NoMemory => f.write_str("the system has no memory for the resize"),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::axis::{Method, antialiased_bounds, fixed_bounds, nearest};
 use crate::filter::{box_kernel, cubic, hamming, lanczos, triangle};
 use crate::kernel::Level;
-use crate::{Axis, Filter};
+use crate::render::reserve;
+use crate::{Axis, Error, Filter};
 
 /// Fractional bits of a coefficient. With 8 bits of pixel and room for overshoot this fills an `i32`, and it
 /// is what Pillow uses, which makes results equal instead of close.
@@ -82,29 +83,33 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    fn build(&mut self, key: Key, level: Level) {
+    fn build(&mut self, key: Key, level: Level) -> Result<(), Error> {
         let Key { axis, filter, method } = &key;
         self.starts.clear();
         self.counts.clear();
         self.coefficients.clear();
+        // Until it is whole again, it is the plan of nothing.
+        self.key = None;
+        reserve(&mut self.starts, axis.len())?;
+        reserve(&mut self.counts, axis.len())?;
         self.single = *method == Method::Nearest;
         match method {
             Method::Nearest => {
                 self.starts.extend(nearest(axis));
                 self.counts.resize(self.starts.len(), 1);
-                self.layout(1);
+                self.layout(1)?;
                 self.coefficients.iter_mut().step_by(self.taps).for_each(|k| *k = 1 << PRECISION);
             }
             Method::Antialiased => match filter {
-                Filter::Nearest | Filter::Bilinear => self.antialiased(axis, *filter, triangle),
-                Filter::Box => self.antialiased(axis, *filter, box_kernel),
-                Filter::Hamming => self.antialiased(axis, *filter, hamming),
-                Filter::Bicubic => self.antialiased(axis, *filter, |x| cubic(x, -0.5)),
-                Filter::Lanczos => self.antialiased(axis, *filter, lanczos),
+                Filter::Nearest | Filter::Bilinear => self.antialiased(axis, *filter, triangle)?,
+                Filter::Box => self.antialiased(axis, *filter, box_kernel)?,
+                Filter::Hamming => self.antialiased(axis, *filter, hamming)?,
+                Filter::Bicubic => self.antialiased(axis, *filter, |x| cubic(x, -0.5))?,
+                Filter::Lanczos => self.antialiased(axis, *filter, lanczos)?,
             },
-            Method::Linear2 => self.fixed(axis, |t| [1.0 - t, t]),
+            Method::Linear2 => self.fixed(axis, |t| [1.0 - t, t])?,
             Method::Cubic4 => {
-                self.fixed(axis, |t| [t + 1.0, t, 1.0 - t, 2.0 - t].map(|distance| cubic(distance, -0.75)));
+                self.fixed(axis, |t| [t + 1.0, t, 1.0 - t, 2.0 - t].map(|distance| cubic(distance, -0.75)))?;
             }
         }
         let first = self.starts.first().copied().unwrap_or(0);
@@ -112,6 +117,7 @@ impl Plan {
         // The largest start, not the last: the bounds of the kernels' reads depend on this.
         self.reach = self.starts.iter().max().map_or(0, |&start| start as usize) + self.taps;
         self.split.clear();
+        reserve(&mut self.split, self.coefficients.len() / GROUP)?;
         self.split.extend(self.coefficients.as_chunks::<GROUP>().0.iter().map(|group| Split {
             high: group.map(|k| (k >> LOW_BITS) as i16),
             low: group.map(|k| (k & ((1 << LOW_BITS) - 1)) as i16),
@@ -119,9 +125,11 @@ impl Plan {
         self.digits.clear();
         // Made only if they are used, since a training crop makes its plans every time.
         if self.most > SPLIT_MOST && level.uses_digits() {
+            reserve(&mut self.digits, self.coefficients.len() / GROUP)?;
             self.digits.extend(self.coefficients.as_chunks::<GROUP>().0.iter().map(Digits::of));
         }
         self.key = Some(key);
+        Ok(())
     }
 
     /// Source pixels that output `index` is made from, counted like `starts`.
@@ -131,13 +139,16 @@ impl Plan {
     }
 
     /// Room for `most` coefficients per output pixel, all zero.
-    fn layout(&mut self, most: usize) {
+    fn layout(&mut self, most: usize) -> Result<(), Error> {
         self.most = most;
         self.taps = most.next_multiple_of(GROUP);
-        self.coefficients.resize(self.starts.len() * self.taps, 0);
+        let len = self.starts.len().checked_mul(self.taps).ok_or(Error::TooLarge)?;
+        reserve(&mut self.coefficients, len)?;
+        self.coefficients.resize(len, 0);
+        Ok(())
     }
 
-    fn antialiased(&mut self, axis: &Axis, filter: Filter, kernel: impl Fn(f64) -> f64) {
+    fn antialiased(&mut self, axis: &Axis, filter: Filter, kernel: impl Fn(f64) -> f64) -> Result<(), Error> {
         let grid = axis.grid();
         let mut most = 1;
         for index in axis.window.clone() {
@@ -146,7 +157,9 @@ impl Plan {
             self.counts.push(end - start);
             most = most.max(end - start);
         }
-        self.layout(most as usize);
+        self.layout(most as usize)?;
+        self.weights.clear();
+        reserve(&mut self.weights, most as usize)?;
         let inverse = 1.0 / grid.scale.max(1.0);
         let outputs = axis.window.clone().zip(self.starts.iter().zip(&self.counts));
         for ((index, (&start, &count)), out) in outputs.zip(self.coefficients.chunks_exact_mut(self.taps)) {
@@ -174,9 +187,10 @@ impl Plan {
                 *out = fixed_point(weight / norm);
             }
         }
+        Ok(())
     }
 
-    fn fixed<const N: usize>(&mut self, axis: &Axis, weights: impl Fn(f64) -> [f64; N]) {
+    fn fixed<const N: usize>(&mut self, axis: &Axis, weights: impl Fn(f64) -> [f64; N]) -> Result<(), Error> {
         let last = i64::from(axis.source) - 1;
         let bounds = |index| {
             let (between, taps) = fixed_bounds(axis, N as i64, index);
@@ -188,7 +202,7 @@ impl Plan {
             self.starts.push(start);
             self.counts.push(taps.next_back().unwrap_or(start) - start + 1);
         }
-        self.layout(N);
+        self.layout(N)?;
         let outputs = axis.window.clone().zip(&self.starts);
         for ((index, &start), out) in outputs.zip(self.coefficients.chunks_exact_mut(self.taps)) {
             let (between, taps) = bounds(index);
@@ -197,6 +211,7 @@ impl Plan {
                 out[(tap - start) as usize] += fixed_point(weight);
             }
         }
+        Ok(())
     }
 }
 
@@ -219,22 +234,28 @@ const KEPT: usize = 8;
 
 impl Plans {
     /// The index of the plan for an axis, which is made if it is not cached. The next call does not evict it.
-    pub(crate) fn find(&mut self, axis: &Axis, filter: Filter, antialias: bool, level: Level) -> usize {
+    pub(crate) fn find(
+        &mut self,
+        axis: &Axis,
+        filter: Filter,
+        antialias: bool,
+        level: Level,
+    ) -> Result<usize, Error> {
         let key = Key { axis: axis.clone(), filter, method: Method::of(filter, antialias) };
         if let Some(place) = self.kept.iter().position(|plan| plan.key.as_ref() == Some(&key)) {
             // Make sure that the next replacement does not evict this plan.
             if place == self.next {
                 self.next = (place + 1) % KEPT;
             }
-            return place;
+            return Ok(place);
         }
         if self.kept.len() < KEPT {
             self.kept.resize_with(KEPT, Plan::default);
         }
         let place = self.next;
         self.next = (place + 1) % KEPT;
-        self.kept[place].build(key, level);
-        place
+        self.kept[place].build(key, level)?;
+        Ok(place)
     }
 
     pub(crate) fn get(&self, place: usize) -> &Plan {
@@ -261,7 +282,7 @@ mod tests {
                 let span =
                     [None, Some(0.0..part), Some(end - part..end)][(source + full) as usize % 3].clone();
                 let axis = Axis { span, ..Axis::whole(source, full) };
-                plan.build(Key { axis, filter, method }, Level::best());
+                plan.build(Key { axis, filter, method }, Level::best()).unwrap();
                 for (group, split) in plan.coefficients.as_chunks().0.iter().zip(&plan.split) {
                     let Digits([low, middle, high]) = Digits::of(group);
                     for i in 0..GROUP {

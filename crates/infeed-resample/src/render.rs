@@ -66,8 +66,10 @@ impl Resampler {
         let Some(reads) = check(pixels, x, y, filter, antialias, sink)? else {
             return Ok(());
         };
-        let across = (!x.is_copy()).then(|| self.plans.find(x, filter, antialias, self.level));
-        let down = (!y.is_copy()).then(|| self.plans.find(y, filter, antialias, self.level));
+        let mut plan = |axis: &Axis| {
+            (!axis.is_copy()).then(|| self.plans.find(axis, filter, antialias, self.level)).transpose()
+        };
+        let (across, down) = (plan(x)?, plan(y)?);
         let finish = Finish::new(sink, pixels.channels, x.len());
         let pass = Pass {
             level: self.level,
@@ -82,11 +84,10 @@ impl Resampler {
         match pass.down {
             // With one filter the order does not matter, but this one needs no copy of the source.
             Some(plan) if !plan.single && (by_size || pass.across.is_none()) => {
-                pass.down_first(plan, y.len(), &mut self.scratch, sink);
+                pass.down_first(plan, y.len(), &mut self.scratch, sink)
             }
             _ => pass.across_first(y.len(), &mut self.scratch, sink),
         }
-        Ok(())
     }
 }
 
@@ -116,8 +117,15 @@ impl Pass<'_> {
     }
 }
 
-pub(crate) fn grow(bytes: &mut Vec<u8>, len: usize) {
+pub(crate) fn grow(bytes: &mut Vec<u8>, len: usize) -> Result<(), Error> {
     if bytes.len() < len {
+        bytes.try_reserve(len - bytes.len()).map_err(|_| Error::NoMemory)?;
         bytes.resize(len, 0);
     }
+    Ok(())
+}
+
+/// Room for `len` elements in all, so that filling it allocates nothing.
+pub(crate) fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<(), Error> {
+    list.try_reserve(len.saturating_sub(list.len())).map_err(|_| Error::NoMemory)
 }

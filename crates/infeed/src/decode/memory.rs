@@ -73,3 +73,18 @@ fn views_beyond_all_memory_are_errors() {
     let none = |_: &[u8], _: &mut [u8]| unreachable!("there is nothing to draw on");
     assert!(image.redraw((u32::MAX, u32::MAX, 4), &mut scratch, none).is_err());
 }
+
+/// Millions of rows for a few: every output pixel has a coefficient for a part of them.
+#[test]
+fn coefficients_are_claimed_too() {
+    let mut scratch = Scratch::with_budget(Arc::new(Budget::new(100 << 20)));
+    let rows = 20_000_000;
+    let mut image = Image::raw(1, rows, 1, vec![7; rows as usize]).unwrap();
+    image.resize(32, 32, Filter::Lanczos, true, &mut scratch).unwrap();
+    let message = image.pixels_mut(&mut scratch).unwrap_err().to_string();
+    assert!(message.contains("of memory, more than the 100.0 MiB"), "{message}");
+    // Without weights there are none.
+    let mut image = Image::raw(1, rows, 1, vec![7; rows as usize]).unwrap();
+    image.resize(32, 32, Filter::Nearest, true, &mut scratch).unwrap();
+    assert_eq!(image.pixels_mut(&mut scratch).unwrap()[..], [7; 32 * 32]);
+}

@@ -49,7 +49,8 @@ fn expand(form: &str) -> Option<Vec<String>> {
             return None;
         }
         let between = &rest[..open];
-        let longer = |name: &String| middles.iter().map(|m| format!("{name}{between}{m}")).collect::<Vec<_>>();
+        let longer =
+            |name: &String| middles.iter().map(|m| format!("{name}{between}{m}")).collect::<Vec<_>>();
         names = names.iter().flat_map(longer).collect();
         rest = &rest[close + 1..];
     }
