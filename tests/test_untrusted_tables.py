@@ -37,7 +37,9 @@ def test_cells_cannot_name_files_elsewhere(tmp_path):
     pq.write_table(table, inside / "t.parquet")
     batches, errors = skipping(infeed.parquet(inside / "t.parquet"))
     assert [bytes(b["image"][0]) for b in batches] == [b"own"]
-    assert len(errors) == len(paths) - 1 and all("files=" in e or "regular file" in e or "not found" in e for e in errors)
+    assert len(errors) == len(paths) - 1 and all(
+        "files=" in e or "regular file" in e or "not found" in e for e in errors
+    )
     batches, errors = skipping(infeed.parquet(inside / "t.parquet", files=str(tmp_path)))
     assert [bytes(b["image"][0]) for b in batches] == [b"own", b"secret"]
 
@@ -133,7 +135,11 @@ def avro(path, schema, rows, count=None, codec=None):
 
 
 def test_damaged_avro_ends(tmp_path):
-    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}, {"name": "s", "type": "string"}]}
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "a", "type": "long"}, {"name": "s", "type": "string"}],
+    }
     rows = [{"a": i, "s": "text"} for i in range(30)]
     for count, word in ((29, "behind the last"), (31, "cannot be decoded")):
         path = avro(tmp_path / f"{count}.avro", schema, rows, count)
@@ -180,7 +186,9 @@ def test_sqlite_leaves_nothing_behind(tmp_path):
 
 def test_sqlite_values_that_are_computed(tmp_path):
     with sqlite3.connect(tmp_path / "t.db") as made:
-        made.execute("create table t(id integer primary key, b blob generated always as (zeroblob(900000000)) virtual)")
+        made.execute(
+            "create table t(id integer primary key, b blob generated always as (zeroblob(900000000)) virtual)"
+        )
         made.executemany("insert into t(id) values(?)", [(i,) for i in range(8)])
     made.close()
     batches, errors = skipping(infeed.sqlite(tmp_path / "t.db"), memory="200MB")
