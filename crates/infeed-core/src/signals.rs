@@ -51,6 +51,12 @@ pub fn enter(signals: &Arc<Signals>) -> Entered {
     Entered { before: CURRENT.replace(Some(Arc::clone(signals))) }
 }
 
+/// Binds a thread to the run that this thread works for: for helpers that a stream starts.
+pub fn inherit() -> impl FnOnce() -> Option<Entered> + Send {
+    let signals = current();
+    move || signals.as_ref().map(enter)
+}
+
 /// Restores the thread's earlier signals when dropped.
 #[derive(Debug)]
 #[must_use]

@@ -189,7 +189,7 @@ impl Pull {
         while seen < self.global.min(left) {
             let Some(item) = self.ahead.take() else { break };
             if seen % self.world.size == self.world.rank {
-                bytes += item.1.record.as_ref().map_or(0, Record::bytes);
+                bytes += item.1.record.as_ref().map_or(0, Record::memory);
                 if bytes > self.reading.batch_bytes {
                     return Err(too_large(mine.len() + 1, self.reading.batch_bytes));
                 }

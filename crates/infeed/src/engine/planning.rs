@@ -66,8 +66,11 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
         None => state,
         // A hint: what goes wrong here goes wrong again, and is reported, when the rows are read.
         Some(rows) => {
-            let hint = || shared.plan.source.will_fetch(&rows, &shared.plan.fields);
-            state.let_go(|| guarded(|| Ok(hint()))).0
+            let hint = || {
+                shared.plan.source.will_fetch(&rows, &shared.plan.fields);
+                Ok(())
+            };
+            state.let_go(|| guarded(hint)).0
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{
     parts::{Keep, Sequence},
     tar::{TarCut, TarRow},
 };
-use infeed_core::{Error, Hold, Result, WaitHeld};
+use infeed_core::{Error, Hold, Result, WaitHeld, signals};
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -76,7 +76,9 @@ impl Ahead {
     pub(super) fn start(mut sequence: Sequence<TarCut>) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let (stops, ours) = (sequence.stops(), Arc::clone(&shared));
+        let inherit = signals::inherit();
         let work = move || {
+            let _entered = inherit();
             let run = || {
                 while let Some(row) = sequence.next(Keep::Data)? {
                     if !ours.put(row) {

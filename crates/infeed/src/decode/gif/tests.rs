@@ -38,7 +38,7 @@ fn read(bytes: &[u8], channels: Channels) -> ((u32, u32), Vec<u8>) {
 #[test]
 fn around_a_small_frame_lies_the_first_colour() {
     let file = gif((4, 3), (1, 1), (2, 1), None);
-    let mut expected = vec![RED; 12];
+    let mut expected = [RED; 12];
     expected[5..7].fill(GREEN);
     assert_eq!(read(&file, Channels::Rgb), ((4, 3), expected.concat()));
 }
@@ -46,7 +46,7 @@ fn around_a_small_frame_lies_the_first_colour() {
 #[test]
 fn or_what_is_transparent() {
     let file = gif((3, 2), (0, 0), (1, 1), Some(2));
-    let mut expected = vec![[0, 0, 255, 0]; 6];
+    let mut expected = [[0, 0, 255, 0]; 6];
     expected[0] = [0, 255, 0, 255];
     assert_eq!(read(&file, Channels::Stored), ((3, 2), expected.concat()));
     let mut gray = vec![luma(0, 0, 255); 6];

@@ -12,7 +12,7 @@ use crate::{
         parts::{Keep, Sequence},
     },
 };
-use infeed_core::{Error, Flow, Result, StreamRow};
+use infeed_core::{Error, Flow, Result, StreamRow, signals};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -94,7 +94,9 @@ impl RowFlow {
     /// Starts a thread. `work` returns whether its end is the end of the stream.
     fn spawn(&mut self, name: &str, work: impl FnOnce() -> Result<bool> + Send + 'static) -> Result<()> {
         let queue = Arc::clone(&self.queue);
+        let inherit = signals::inherit();
         let run = move || {
+            let _entered = inherit();
             // Nothing of `work` is used after a panic: it is dropped with this thread.
             match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(Ok(false)) => {}
