@@ -1,6 +1,7 @@
 """Python functions in pipelines, and wrapped objects: results, randomness, errors, resume."""
 
 import random
+import time
 import traceback
 
 import numpy as np
@@ -394,3 +395,18 @@ def test_stats_tell_of_functions():
         list(loader)
         assert "python functions" in str(loader.stats())
         assert loader.stats()["python"]["workers"] == "threads"
+
+
+@pytest.mark.parametrize("workers", ["threads", "processes"])
+def test_a_function_that_hangs_is_named_after_the_stall_timeout(workers):
+    def hang(sample):
+        if int(sample["x"]) == 6:
+            time.sleep(5)
+        return sample
+
+    data = infeed.arrays(x=np.arange(20)).map(hang).batch(2)
+    loader = data.to_numpy(workers=workers, num_workers=2, multiprocessing_context="fork", stall_timeout=0.5)
+    kind = "thread" if workers == "threads" else "worker process"
+    with pytest.raises(TimeoutError, match=f"no {kind} finished a task within 0.5 seconds"):
+        list(loader)
+    loader.close()

@@ -118,8 +118,10 @@ pub(crate) fn export<'py>(array: &Bound<'py, Array>, versioned: bool) -> PyResul
 /// `owner` comes from `export` and is used for the last time.
 unsafe fn drop_owner(owner: *mut c_void) {
     // SAFETY: made by Box::into_raw in `export` (the caller's promise).
-    let owner = unsafe { Box::from_raw(owner.cast::<Owner>()) };
-    Python::attach(|_| drop(owner));
+    let mut owner = Some(unsafe { Box::from_raw(owner.cast::<Owner>()) });
+    // After the end of the interpreter (a static tensor of a framework, say) there is nothing left to give memory back to.
+    Python::try_attach(|_| drop(owner.take()));
+    std::mem::forget(owner);
 }
 
 unsafe extern "C" fn delete_old(managed: *mut Old) {

@@ -107,6 +107,8 @@ class Loader(Face):
         }
         plan = pipeline.plan
         self._layer = self._make_layer(on_error) if pipeline._runs_python else None
+        if self._layer is not None:
+            self._layer.runner.stall = stall_timeout
         if not plan.fields:
             # Nothing to read or decode: the engine only counts.
             self._options |= {"threads": 1, "io_threads": 1}

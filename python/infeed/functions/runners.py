@@ -29,9 +29,13 @@ class Steps(Protocol[T]):
 class Runner:
     """Runs tasks, several at a time, and gives results in order."""
 
+    noun = "thread"
+
     def __init__(self, tail: Tail, workers: int) -> None:
         self.tail = tail
         self.workers = workers
+        self.stall: float | None = None
+        """Seconds without a result after which that is an error."""
 
     def results(self, steps: Steps[T]) -> Iterator[tuple[T, Result]]:
         """The results of all steps, in order. The error of a step is raised after the results before it."""
@@ -53,7 +57,11 @@ class Runner:
                 if not pending:
                     break
                 full = bool(ended) or len(pending) >= depth
-                result = self.end(pending[0][1], None if full else GLANCE)
+                result = self.end(pending[0][1], self.stall if full else GLANCE)
+                if result is None and full:
+                    raise TimeoutError(
+                        f"no {self.noun} finished a task within {self.stall} seconds: a Python function hangs"
+                    )
                 if result is not None:
                     yield pending.popleft()[0], result
             if isinstance(ended, BaseException):
@@ -130,6 +138,8 @@ class InThreads(Runner):
 
 class InProcesses(Runner):
     """Runs in worker processes; what they make comes back in shared memory."""
+
+    noun = "worker process"
 
     def __init__(self, tail: Tail, workers: int, context: Any = None, on_dead_worker: str = "raise") -> None:
         super().__init__(tail, workers)
