@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz bench fmt lint lint-rust lint-python doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign bench fmt lint lint-rust lint-python doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -76,7 +76,7 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test features portable fuzz  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
+check: test features portable fuzz campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check licenses bans; else echo "cargo-deny is not installed: licences not checked"; fi
 
@@ -89,6 +89,9 @@ features: tools  # combinations of Cargo features that users would choose
 
 fuzz:  ## fuzz every parser and every call into C, FUZZ seconds each (SANITIZER=address: with AddressSanitizer)
 	scripts/fuzz.sh $(or $(FUZZ),60)
+
+campaign: develop  # forks, exits and interrupts, CAMPAIGN of each: no child may hang
+	for what in forks exits interrupts; do "$(BIN)/python" scripts/campaign.py $$what --count $(or $(CAMPAIGN),300); done
 
 bench: develop  ## measure infeed and its peers side by side
 	"$(BIN)/python" benches/run.py $(BENCH)
