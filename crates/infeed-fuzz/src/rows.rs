@@ -34,7 +34,9 @@ fn fetch(source: &dyn Source) {
             assert_eq!(show(&together[*row as usize]), show(&alone[0]), "row {row}");
         }
         assert!(together.is_err() || alone.is_ok(), "row {row} can only be read with others");
-        (source.key(*row), source.shard_of(*row), source.row_bytes(*row, &fields));
+        source.key(*row);
+        source.shard_of(*row);
+        source.row_bytes(*row, &fields);
     }
     let filled = fields.iter().filter(|name| source.fills(name));
     for name in filled {
