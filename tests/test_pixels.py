@@ -127,7 +127,7 @@ def test_bitmaps_equal_pillow(tmp_path):
         bitmap((256, 256), 16, 0, b"", everything),
         bitmap((256, 256), 16, 3, masks, everything),
         bitmap((4, 4), 8, 1, palette, runs),
-        bitmap((5, 2), 4, 2, palette, bytes([3, 0x12, 0, 0, 0, 2, 1, 0, 2, 0x20, 0, 3, 0x12, 0x10, 0, 1])),
+        bitmap((6, 2), 4, 2, palette, bytes([3, 0x12, 0, 0, 0, 2, 1, 0, 2, 0x20, 0, 3, 0x12, 0x10, 0, 1])),
     ]
     for data in images:
         assert np.array_equal(load(tmp_path, [data])[0], pil(data))
