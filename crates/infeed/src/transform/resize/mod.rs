@@ -70,7 +70,8 @@ impl Resize {
                     new_short = (f64::from(longest) * f64::from(new_short) / f64::from(new_long)) as u32;
                     new_long = longest;
                 }
-                let (new_short, new_long) = (new_short.max(1), new_long.clamp(1, 65_535));
+                // No upper limit: of a giant only what is used is made, and what is too much is refused then.
+                let (new_short, new_long) = (new_short.max(1), new_long.max(1));
                 if width <= height { (new_long, new_short) } else { (new_short, new_long) }
             }
         }

@@ -17,6 +17,7 @@ fn short_side_as_torchvision() {
     assert_eq!(short(256, None).target(333, 333), (256, 256));
     assert_eq!(short(100, Some(120)).target(100, 1000), (12, 120));
     assert_eq!(short(10, None).target(1, 6553), (10, 65_530));
+    assert_eq!(short(256, None).target(65_500, 1), (16_768_000, 256));
 }
 
 #[test]
