@@ -6,6 +6,8 @@ import io
 import os
 import shutil
 import struct
+import subprocess
+import sys
 import tarfile
 import zlib
 from pathlib import Path
@@ -260,3 +262,62 @@ def test_images_of_other_shape_than_promised(tmp_path):
     pipe = infeed.open(gray).decode(png="stored").map(T.Normalize([0.5] * 3, [0.5] * 3)).batch(1)
     with pytest.raises(infeed.SampleError, match="1 channels"):
         list(pipe.to_numpy())
+
+
+WRITER = """
+import mmap, os, sys
+file = os.open(sys.argv[1], os.O_RDWR)
+data = mmap.mmap(file, 0)
+places = [int(place) for place in sys.argv[2].split(",")]
+while True:
+    for size in (bytes([0x40, 0]), bytes([0, 64])):
+        for at in places:
+            data[at : at + 2] = size
+"""
+
+READER = """
+import sys, time
+import infeed
+pipe = infeed.open(sys.argv[1]).decode(jpg="rgb", max_pixels=5000).batch(64, ragged="list")
+loader = pipe.to_numpy(threads=1, io_threads=1, on_error="skip", error_limit=10**12, endless=True)
+end = time.monotonic() + 4
+for _ in loader:
+    if time.monotonic() > end:
+        break
+print("alive", loader.stats()["bad_samples"])
+"""
+
+
+def test_images_in_a_mapped_file_that_is_written_to(tmp_path):
+    """Headers that change between two looks at them: libjpeg-turbo wrote past its buffer, within seconds."""
+    pa = pytest.importorskip("pyarrow")
+    pixels = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
+    image = encode(pixels, "JPEG", progressive=True, quality=60)
+    height = image.index(b"\xff\xc2") + 5
+    assert image[height : height + 2] == b"\0\x40"
+    table = pa.table({"jpg": pa.array([image] * 64, pa.binary())})
+    path = tmp_path / "t.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    raw, places = path.read_bytes(), []
+    while (found := raw.find(image, places[-1] if places else 0)) >= 0:
+        places.append(found + height)
+    assert len(places) == 64
+    writes = subprocess.Popen([sys.executable, "-c", WRITER, str(path), ",".join(map(str, places))])
+    try:
+        done = subprocess.run([sys.executable, "-c", READER, str(path)], capture_output=True, text=True, timeout=60)
+    finally:
+        writes.kill()
+        writes.wait()
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("alive")
+
+
+def test_a_sliver_that_resize_makes_a_giant_is_a_bad_sample(tmp_path):
+    sliver = encode(np.zeros((65500, 1, 3), np.uint8), "JPEG")
+    (tmp_path / "a.jpg").write_bytes(sliver)
+    (tmp_path / "b.jpg").write_bytes(encode(np.zeros((60, 50, 3), np.uint8), "JPEG"))
+    pipe = infeed.files([tmp_path / "a.jpg", tmp_path / "b.jpg"]).decode(image="rgb").map(T.Resize(256))
+    loader = pipe.batch(1, ragged="list").to_numpy(on_error="skip")
+    assert [image.shape for batch in loader for image in batch["image"]] == [(307, 256, 3)]
+    assert "of memory, more than the" in loader.stats()["bad"][0]["error"]
