@@ -118,10 +118,11 @@ stubs: develop  ## generate what Python knows of transforms and formats from the
 	"$(BIN)/python" scripts/stubs.py
 	"$(BIN)/python" scripts/formats.py
 
-golden:  ## make the golden files anew (needs Pillow and torchvision in the environment)
+golden:  ## make the golden files and the seeds of fuzzing anew (needs Pillow and torchvision in the environment)
 	"$(BIN)/python" crates/infeed-resample/golden/make.py
 	"$(BIN)/python" crates/infeed-png/golden/make.py
 	"$(BIN)/python" crates/infeed-pixels/golden/make.py
+	"$(BIN)/python" crates/infeed-fuzz/seeds/make.py
 
 clean:  ## remove build outputs
 	cargo clean -q

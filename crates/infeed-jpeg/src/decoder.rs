@@ -50,6 +50,9 @@ impl Decoder {
     /// [`read_header`](crate::read_header) returned for the same bytes. After an error the content of `out`
     /// is unspecified.
     ///
+    /// The bytes are read several times and must be the same each time. Copy those of a mapped file first: if another
+    /// process writes to it meanwhile, memory is overwritten.
+    ///
     /// A file that ends before the data of the region is [`Error::Truncated`]; flaws that libjpeg only warns
     /// about are accepted.
     pub fn decode(

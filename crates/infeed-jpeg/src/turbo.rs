@@ -260,7 +260,9 @@ impl Turbo {
     ) -> Result<Outcome, Error> {
         // SAFETY: the handle is live, the pointer and length describe `bytes`, and `out` holds every row that
         // is written: the image size was checked against what libjpeg-turbo read from these same bytes, and
-        // both the pitch and the number of rows were derived from it.
+        // both the pitch and the number of rows were derived from it. libjpeg-turbo reads the header a second
+        // time here. It finds the same one, because nobody can change what a shared slice refers to; callers
+        // copy memory that others can write to, such as a mapped file, before they make a slice of it.
         let result = unsafe {
             tj::tj3Decompress8(
                 self.handle.as_ptr(),

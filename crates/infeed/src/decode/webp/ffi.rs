@@ -51,8 +51,9 @@ pub(super) fn decode(bytes: &[u8], crop: Rect, alpha: bool, out: &mut [u8], stri
         stride: i32::try_from(stride).map_err(|_| Error::sample("WebP of an impossible size"))?,
         size: out.len(),
     };
-    // SAFETY: `bytes` is a live slice. The output is external memory: libwebp checks stride and size against the
-    // cropped picture before it writes, never frees it, and keeps no pointer to it after the call.
+    // SAFETY: `bytes` is a live slice that nobody changes: the image decoder copies mapped memory first. The output is
+    // external memory: libwebp checks stride and size against the cropped picture before it writes, never frees it, and
+    // keeps no pointer to it after the call.
     let status = unsafe { sys::WebPDecode(bytes.as_ptr(), bytes.len(), &mut config) };
     check(status)
 }
