@@ -117,6 +117,7 @@ class Loader:
         stall_timeout: float | None = None,
         persistent: bool = True,
         ledger_rows: bool = False,
+        chaos: int | None = None,
         epoch: int = 0,
         endless: bool = False,
         steps_per_epoch: int | None = None,

@@ -58,7 +58,7 @@ impl Drop for Loader {
 impl Loader {
     #[new]
     #[pyo3(signature = (plan, world, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
-        skip_unreadable=false, error_limit=1000, stall_timeout=None, persistent=true, ledger_rows=false, epoch=0, endless=false, steps_per_epoch=None))]
+        skip_unreadable=false, error_limit=1000, stall_timeout=None, persistent=true, ledger_rows=false, chaos=None, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         plan: &Plan,
@@ -73,6 +73,7 @@ impl Loader {
         stall_timeout: Option<f64>,
         persistent: bool,
         ledger_rows: bool,
+        chaos: Option<u64>,
         epoch: u64,
         endless: bool,
         steps_per_epoch: Option<u64>,
@@ -102,6 +103,7 @@ impl Loader {
             steps_per_epoch,
             persistent,
             ledger_rows,
+            chaos,
         };
         let inner = infeed::Loader::new(Arc::clone(&plan.inner), options).map_err(raise)?;
         Ok(Loader { inner: Arc::new(Mutex::new(inner)), process: std::process::id() })

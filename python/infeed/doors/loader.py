@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from .._typing import OnDeadWorker, OnError, StartMethod, Workers
 from ..batch import GivenRun, Made
+from ..chaos import seed_of
 from ..functions.layer import Layer
 from ..launch import world
 from ..reports import Ledger, Stats
@@ -41,6 +42,8 @@ class Loader(Face):
       and row; ``None`` waits for ever
     * ``persistent``: keep threads between epochs; they prepare the next epoch while you use the last batches
     * ``ledger_rows``: the :meth:`ledger` also keeps the row numbers
+    * ``chaos``: a seed for delays, read faults and deaths of workers on purpose (default: ``INFEED_CHAOS``); the batches
+      stay the same, ``stats()["chaos"]`` counts what happened
 
     For pipelines with Python functions, and for wrapped data sets:
 
@@ -73,6 +76,7 @@ class Loader(Face):
         stall_timeout: float | None = None,
         persistent: bool = True,
         ledger_rows: bool = False,
+        chaos: int | None = None,
         workers: Workers = "threads",
         num_workers: int | None = None,
         multiprocessing_context: StartMethod | BaseContext | None = None,
@@ -96,6 +100,7 @@ class Loader(Face):
             "stall_timeout": stall_timeout,
             "persistent": persistent,
             "ledger_rows": ledger_rows,
+            "chaos": seed_of(chaos),
             "endless": endless,
             "steps_per_epoch": steps_per_epoch,
         }
@@ -129,6 +134,7 @@ class Loader(Face):
             context=options["multiprocessing_context"],
             on_dead_worker=options["on_dead_worker"],
             on_error=on_error,
+            chaos=self._options["chaos"],
         )
 
     def __len__(self) -> int:
@@ -247,6 +253,8 @@ class Loader(Face):
         if self._layer is not None:
             numbers["python"], line = self._layer.stats(numbers["seconds"])
             text = f"{text.rstrip()}\n{line}\n"
+        if numbers["chaos"] is not None:
+            numbers["chaos"]["deaths"] = 0 if self._layer is None else self._layer.runner.deaths
         return Stats(numbers, text)
 
     def explain(self) -> str:

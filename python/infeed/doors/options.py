@@ -32,6 +32,7 @@ class LoaderOptions(TypedDict, total=False):
     stall_timeout: float | None
     persistent: bool
     ledger_rows: bool
+    chaos: int | None
     workers: Workers
     num_workers: int | None
     multiprocessing_context: StartMethod | BaseContext | None

@@ -32,6 +32,7 @@ class Layer:
         context: Any,
         on_dead_worker: OnDeadWorker,
         on_error: OnError,
+        chaos: int | None = None,
     ) -> None:
         if on_error == "replace":
             raise ValueError(
@@ -49,7 +50,7 @@ class Layer:
         )
         self.workers = workers
         number = max(1, _core.usable_cpus() // max(1, world.local_size)) if num_workers is None else num_workers
-        self.runner = runner(self.tail, workers, number, context, on_dead_worker)
+        self.runner = runner(self.tail, workers, number, context, on_dead_worker, chaos)
         self.spent = 0
 
     def made(self, loader: Loader, run: _core.Run | GivenRun) -> Iterator[Made]:

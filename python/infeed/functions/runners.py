@@ -31,6 +31,11 @@ class Runner:
 
     noun = "thread"
 
+    @property
+    def deaths(self) -> int:
+        """Workers that chaos killed."""
+        return 0
+
     def __init__(self, tail: Tail, workers: int) -> None:
         self.tail = tail
         self.workers = workers
@@ -141,10 +146,19 @@ class InProcesses(Runner):
 
     noun = "worker process"
 
-    def __init__(self, tail: Tail, workers: int, context: Any = None, on_dead_worker: str = "raise") -> None:
+    def __init__(
+        self,
+        tail: Tail,
+        workers: int,
+        context: Any = None,
+        on_dead_worker: str = "raise",
+        chaos: int | None = None,
+    ) -> None:
         super().__init__(tail, workers)
         self.context = context
         self.on_dead_worker = on_dead_worker
+        self.chaos = chaos
+        self._buried = 0
         self._pool: Any = None
         self._next = 0
         self._done: dict[int, Any] = {}
@@ -165,7 +179,13 @@ class InProcesses(Runner):
             self.close()
         if self._pool is None:
             replace = self.on_dead_worker == "replace"
-            self._pool = Pool(_Make(self.tail), workers=self.workers, context=self.context, replace_dead=replace)
+            self._pool = Pool(
+                _Make(self.tail),
+                workers=self.workers,
+                context=self.context,
+                replace_dead=replace,
+                chaos=self.chaos,
+            )
         number = self._next
         self._next += 1
         self._pool.submit(number, task)
@@ -194,9 +214,15 @@ class InProcesses(Runner):
         if self._done.pop(handle, None) is None:
             self._forgotten.add(handle)
 
+    @property
+    def deaths(self) -> int:
+        """Workers that chaos killed."""
+        return self._buried + (0 if self._pool is None else int(self._pool.killed))
+
     def close(self) -> None:
         """End the processes."""
         if self._pool is not None:
+            self._buried += self._pool.killed
             self._pool.close()
             self._pool = None
         self._done.clear()
@@ -234,6 +260,7 @@ def runner(
     number: int,
     context: Any = None,
     on_dead_worker: OnDeadWorker = "raise",
+    chaos: int | None = None,
 ) -> Runner:
     """Create a runner by its name."""
     one_of("on_dead_worker", on_dead_worker, OnDeadWorker)
@@ -244,4 +271,4 @@ def runner(
         raise ValueError(f'num_workers must be at least 1, got {number}; workers="consumer" uses none')
     if workers == "threads":
         return InThreads(tail, number)
-    return InProcesses(tail, number, context, on_dead_worker)
+    return InProcesses(tail, number, context, on_dead_worker, chaos)

@@ -41,6 +41,7 @@ class Worker:
         self.channel: Channel
         self.tasks: dict[int, Any] = {}
         self.deaths = 0
+        self.is_victim = False
 
     def start(self, context: Any, parcel: Parcel, name: str) -> None:
         """Start a process for this worker, possibly in place of a dead one."""

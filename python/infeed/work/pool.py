@@ -14,6 +14,7 @@ from collections.abc import Callable
 from multiprocessing.context import BaseContext
 from typing import Any
 
+from ..chaos import victim
 from ..errors import WorkerDied
 from .crew import Worker, death, end
 from .failure import Failure
@@ -38,6 +39,7 @@ class Pool:
     With ``share`` long lists of plain values inside ``make`` are packed once and shared by all workers, which see them as
     a :class:`~infeed.work.SharedList`. ``replace_dead`` starts a new worker for one that died, with its tasks; a second
     death without a value in between is raised. ``timeout`` is the longest that :meth:`result` waits (0: no limit).
+    ``chaos`` is a seed: some tasks cost a worker its life, and a worker that was killed so is replaced in any case.
 
     One thread may call :meth:`submit` while another calls :meth:`result`.
     """
@@ -53,6 +55,7 @@ class Pool:
         timeout: float = 0,
         share: bool = True,
         seed: int | None = None,
+        chaos: int | None = None,
     ) -> None:
         if workers < 1:
             raise ValueError(f"a pool needs at least one worker, not {workers}")
@@ -60,6 +63,9 @@ class Pool:
         self._name = name
         self._replace = replace_dead
         self._timeout = timeout
+        self._chaos = chaos
+        self.killed = 0
+        """Workers that chaos killed."""
         self._ready: deque[tuple[Worker, Channel, Any]] = deque()
         self._lock = threading.RLock()
         self._turn = 0
@@ -75,7 +81,7 @@ class Pool:
         except BaseException:
             self.close()
             raise
-        if not replace_dead:
+        if not replace_dead and chaos is None:
             self._parcel.close()
         self._watch()
 
@@ -121,6 +127,7 @@ class Pool:
                 chosen = self._workers[worker]
             chosen.channel.push(chosen.channel.encode(number, task))
             chosen.tasks[number] = task
+            self._kill_one(number)
 
     def result(self, timeout: float | None = None) -> tuple[int, Any] | None:
         """Number and value of any finished task; None after ``timeout`` seconds.
@@ -173,15 +180,28 @@ class Pool:
             if gone or channel.ended:
                 self._bury(worker)
 
+    def _kill_one(self, number: int) -> None:
+        """Kill a worker, if that is what chaos has in mind for this task."""
+        chosen = None if self._chaos is None else victim(self._chaos, number, len(self._workers))
+        if chosen is None:
+            return
+        worker = self._workers[chosen]
+        if not worker.is_victim and worker.process.is_alive():
+            worker.is_victim = True
+            worker.process.kill()
+            self.killed += 1
+
     def _bury(self, worker: Worker) -> None:
         """Replace a dead worker, or raise."""
         worker.process.join(1)
         done = {frame[0] for _, channel, frame in self._ready if channel is worker.channel}
         lost = {number: task for number, task in worker.tasks.items() if number not in done}
-        if not self._replace or worker.deaths:
+        if not worker.is_victim and (not self._replace or worker.deaths):
             self._broken = death(worker, lost, self._name)
             raise self._broken
-        worker.deaths += 1
+        # A worker that was killed on purpose says nothing about its tasks.
+        worker.deaths += not worker.is_victim
+        worker.is_victim = False
         worker.channel.leave()
         worker.start(self._context, self._parcel, self._name)
         for number, task in lost.items():

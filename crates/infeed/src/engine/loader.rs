@@ -171,6 +171,7 @@ impl Loader {
             skip_unreadable: self.options.skip_unreadable,
             error_limit: self.options.error_limit,
             stall: self.options.stall,
+            chaos: self.options.chaos,
             budget: Arc::clone(&self.budget),
             world: self.options.world.clone(),
             pool: Arc::clone(&self.pool),
@@ -277,7 +278,9 @@ impl Loader {
 
     /// Returns statistics of the work done so far.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, self.plan.source.damage())
+        let damage = self.plan.source.damage();
+        let stats = Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, damage);
+        if self.options.chaos.is_some() { stats.with_chaos(&self.trace) } else { stats }
     }
 }
 

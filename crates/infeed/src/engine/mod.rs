@@ -20,6 +20,7 @@
 //! for tiny samples on many cores.
 
 mod activity;
+mod chaos;
 mod checkpoint;
 mod course;
 mod cpus;
@@ -40,7 +41,7 @@ mod state;
 mod threads;
 mod worker;
 
-pub use crate::trace::BadSample;
+pub use crate::trace::{BadSample, ChaosCounts};
 pub use checkpoint::Checkpoint;
 pub use cpus::usable_cpus;
 pub use loader::Loader;

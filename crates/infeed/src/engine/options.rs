@@ -42,6 +42,8 @@ pub struct Options {
     pub persistent: bool,
     /// Whether the ledger keeps the row numbers too, so that it can name them.
     pub ledger_rows: bool,
+    /// The seed of pauses and read faults that are injected on purpose; `None` injects nothing.
+    pub chaos: Option<u64>,
 }
 
 impl Default for Options {
@@ -61,6 +63,7 @@ impl Default for Options {
             steps_per_epoch: None,
             persistent: true,
             ledger_rows: false,
+            chaos: None,
         }
     }
 }

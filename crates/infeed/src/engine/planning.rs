@@ -3,6 +3,7 @@
 
 use super::{
     activity::Doing,
+    chaos::disturb_pull,
     course::Step,
     feed::Feed,
     reader::guarded,
@@ -39,7 +40,10 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
             // Pulling blocks on the stream: the lock is released, and only one thread pulls at a time.
             state.planning = true;
             shared.activity.begin(Doing::Pulling);
-            let (mut state, pulled) = state.let_go(|| guarded(|| Ok(shared.feed.pull(number))));
+            let (mut state, pulled) = state.let_go(|| {
+                disturb_pull(shared, number);
+                guarded(|| Ok(shared.feed.pull(number)))
+            });
             shared.activity.begin(Doing::Nothing);
             state.planning = false;
             let mut flight = pulled.ok().flatten().unwrap_or_else(|| {

@@ -2,6 +2,7 @@
 
 use super::{
     activity::Doing,
+    chaos::disturb,
     planning::plan_next,
     sleep::{Board, Look, ThreadKind},
     state::{Piece, Ready},
@@ -33,6 +34,7 @@ pub(super) fn read_pieces(shared: &Shared) {
         Look::Nothing(state)
     }) {
         let number = piece.flight;
+        disturb(shared, &piece);
         let ready = read(shared, piece);
         let mut state = shared.sleep.lock();
         if let Some(flight) = state.flight(number) {

@@ -32,6 +32,8 @@ pub(super) struct Equipment {
     pub(super) skip_unreadable: bool,
     pub(super) error_limit: u64,
     pub(super) stall: Option<Duration>,
+    /// The seed of injected pauses and faults.
+    pub(super) chaos: Option<u64>,
     /// What the samples of this loader may take.
     pub(super) budget: Arc<Budget>,
     pub(super) world: World,

@@ -3,6 +3,7 @@
 use super::{
     OnError,
     activity::Doing,
+    chaos::disturb,
     planning::plan_next,
     reader::{fetch_one, fill, guarded, lost_mapping, place_of, read},
     sample::make,
@@ -50,6 +51,7 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
         let ready = match task {
             Task::Make(ready) => ready,
             Task::ReadAndMake(piece) => {
+                disturb(shared, &piece);
                 if shared.plan.bulk.is_some() && filling.error().is_none() && fill(shared, &piece, &filling) {
                     let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
                     drop(filling);

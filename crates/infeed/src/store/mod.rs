@@ -42,4 +42,5 @@ pub(crate) use local::guard::{any_lost, lost};
 pub use memory::MemoryStore;
 pub use paths::{braces, find};
 pub use pool::{Pool, PoolBuffer};
+pub(crate) use retry::retry;
 pub use stores::Stores;

@@ -15,7 +15,7 @@ use std::{
 const PAUSES: [u64; 9] = [1, 5, 25, 100, 400, 1000, 2000, 3000, 3500];
 
 /// Runs `ask` until it succeeds, fails for good, or was tried often enough. The last error says how often.
-pub(super) fn retry<T>(mut ask: impl FnMut() -> Result<T>) -> Result<T> {
+pub(crate) fn retry<T>(mut ask: impl FnMut() -> Result<T>) -> Result<T> {
     for pause in PAUSES {
         match ask() {
             Err(e) if e.is_transient() => {

@@ -1,14 +1,17 @@
 //! Counters that every thread adds to, and their interpretation.
 
 mod bad;
+mod chaos;
 mod pace;
 mod stats;
 mod verdict;
 
 pub use bad::BadSample;
+pub use chaos::ChaosCounts;
 pub use stats::{StageShare, Stats};
 
 use bad::BadSamples;
+use chaos::Chaos;
 use pace::Pace;
 use std::sync::{Arc, atomic::AtomicU64};
 
@@ -39,6 +42,8 @@ pub(crate) struct Trace {
     pub(crate) pace: Pace,
     /// Reads that were tried again.
     pub(crate) retries: Arc<AtomicU64>,
+    /// What was injected on purpose.
+    pub(crate) chaos: Chaos,
     /// Bad samples.
     pub(crate) bad: BadSamples,
 }

@@ -1,6 +1,6 @@
 //! Statistics computed from the counters.
 
-use super::{BadSample, Trace, verdict};
+use super::{BadSample, ChaosCounts, Trace, verdict};
 use serde::Serialize;
 use std::{fmt, sync::atomic::Ordering::Relaxed};
 
@@ -46,6 +46,8 @@ pub struct Stats {
     pub bad: Vec<BadSample>,
     /// Reads that failed and were tried again.
     pub retries: u64,
+    /// What chaos mode did; `None` without it.
+    pub chaos: Option<ChaosCounts>,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
     /// The bottleneck, and what to do about it.
@@ -85,11 +87,17 @@ impl Stats {
             bad_samples,
             bad,
             retries: trace.retries.load(Relaxed),
+            chaos: None,
             damage,
             verdict: String::new(),
         };
         stats.verdict = verdict::of(&stats);
         stats
+    }
+
+    /// Adds what chaos mode did.
+    pub(crate) fn with_chaos(self, trace: &Trace) -> Self {
+        Stats { chaos: Some(trace.chaos.report()), ..self }
     }
 }
 
@@ -123,6 +131,9 @@ impl fmt::Display for Stats {
         }
         if self.retries > 0 {
             writeln!(f, "retries    {} reads failed and were tried again", self.retries)?;
+        }
+        if let Some(ChaosCounts { delays, faults }) = self.chaos {
+            writeln!(f, "chaos      {delays} rows read late, {faults} reads that failed on purpose")?;
         }
         for what in &self.damage {
             writeln!(f, "damage     {what}")?;

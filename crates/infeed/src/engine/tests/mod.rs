@@ -70,6 +70,7 @@ const RECIPE: &str = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "shuffle",
     {"op": "decode", "fields": {"n": {"name": "int"}}}, {"op": "batch", "size": 8}]}"#;
 
 mod ahead;
+mod chaos;
 mod join;
 mod resume;
 mod streams;
