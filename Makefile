@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign bench fmt lint lint-rust lint-python doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign soak bench fmt lint lint-rust lint-python doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -92,6 +92,9 @@ fuzz:  ## fuzz every parser and every call into C, FUZZ seconds each (SANITIZER=
 
 campaign: develop  # forks, exits and interrupts, CAMPAIGN of each: no child may hang
 	for what in forks exits interrupts; do "$(BIN)/python" scripts/campaign.py $$what --count $(or $(CAMPAIGN),300); done
+
+soak: develop  ## kill, resume, rescale, damage and disturb pipelines for MINUTES (10), and prove that no row is lost
+	"$(BIN)/python" scripts/soak.py --minutes $(or $(MINUTES),10) $(SOAK)
 
 bench: develop  ## measure infeed and its peers side by side
 	"$(BIN)/python" benches/run.py $(BENCH)
