@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign soak bench fmt lint lint-rust lint-python doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign soak bench supply dist lock fmt lint lint-rust lint-python doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,12 +36,20 @@ demo: tools  ## build infeed, make a small data set, load it, show rate, waits a
 $(BIN)/python:
 	$(PYTHON) -m venv "$(VENV)"
 
-# Installed anew when the list changes, not when make feels like it.
-$(VENV)/.stamp: requirements-dev.txt | $(BIN)/python
-	"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.txt
+# Installed anew when the lock file changes, not when make feels like it.
+$(VENV)/.stamp: requirements-dev.lock | $(BIN)/python
+	"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.lock
 	touch $@
 
 venv: $(VENV)/.stamp  # the test environment
+
+# Made in an environment of its own, so that nothing is in it but what the list asks for. Needs a network.
+lock:  ## write requirements-dev.lock anew from requirements-dev.txt
+	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(PYTHON) -m venv "$$folder"; \
+	"$$folder/bin/pip" install -q --disable-pip-version-check -r requirements-dev.txt packaging; \
+	"$$folder/bin/python" scripts/lock.py > "$$folder/lock"; \
+	mv "$$folder/lock" requirements-dev.lock
 
 venv-tf:  # the test environment of the TensorFlow door
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)"
@@ -50,6 +58,11 @@ develop: tools venv  ## build the Python package and install it into the virtual
 	rm -rf "$(WHEELS)"
 	"$(BIN)/maturin" build --release -q --interpreter "$(BIN)/python" --out "$(WHEELS)"
 	"$(BIN)/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/infeed-*.whl
+
+dist: tools venv  ## build the wheel and its bill of materials (CycloneDX) into dist/
+	rm -rf dist
+	"$(BIN)/maturin" build --release --locked -q --interpreter "$(BIN)/python" --out dist
+	"$(BIN)/python" scripts/sbom.py dist/infeed-*.whl > dist/infeed.cdx.json
 
 # Environments are downloaded and unpacked while clippy keeps the processors busy.
 test: tools  ## lint, build and pass every test
@@ -76,9 +89,18 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test features portable fuzz campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
+check: test supply features portable fuzz campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
-	@if cargo deny --version >/dev/null 2>&1; then cargo deny check licenses bans; else echo "cargo-deny is not installed: licences not checked"; fi
+
+# Licences, bans, duplicates and sources are always checked; advisories where the tools and their databases can be had.
+supply: venv  # what the wheel and the test environment are made of
+	"$(BIN)/python" scripts/supply.py
+	@if ! cargo deny --version >/dev/null 2>&1; then echo "cargo-deny is not installed: advisories not checked"; \
+	else cargo deny check licenses bans sources; \
+		if cargo deny fetch db >/dev/null 2>&1; then cargo deny check advisories; \
+		else echo "the advisory database cannot be fetched: advisories not checked"; fi; fi
+	@if command -v pip-audit >/dev/null; then pip-audit -r requirements-dev.lock --no-deps --disable-pip; \
+	else echo "pip-audit is not installed: Python packages not checked"; fi
 
 portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
 	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
