@@ -203,7 +203,18 @@ fn rows_are_saved_and_used_again() {
     let cache = IndexCache::Beside;
     let format = RowFormat::new(layout("jsonl", json!({})), cache.clone());
     assert_eq!(format.index(&store, &shard).unwrap().rows(), 2);
-    let kept = std::fs::read(folder.path().join("x.jsonl.infeed-rows")).unwrap();
+    let place = folder.path().join("x.jsonl.infeed-rows");
+    let kept = std::fs::read(&place).unwrap();
+    let dated = |seconds: i64| {
+        let now = std::time::SystemTime::now();
+        let shift = std::time::Duration::from_secs(seconds.unsigned_abs());
+        let time = if seconds < 0 { now - shift } else { now + shift };
+        std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
+    };
+    // Older than the last change of the file: nothing says that it still fits.
+    dated(-3600);
+    assert!(saved::load(&cache, &store, &shard, "jsonl:").is_none());
+    dated(3600);
     let found = saved::load(&cache, &store, &shard, "jsonl:").unwrap();
     assert_eq!((found.range(1), found.line_of(1)), (Some(8..17), Some(2)));
     assert!(saved::load(&cache, &store, &shard, "csv:").is_none());
@@ -211,7 +222,8 @@ fn rows_are_saved_and_used_again() {
     for at in 0..kept.len() {
         let mut bad = kept.clone();
         bad[at] ^= 1;
-        std::fs::write(folder.path().join("x.jsonl.infeed-rows"), &bad).unwrap();
+        std::fs::write(&place, &bad).unwrap();
+        dated(3600);
         assert!(saved::load(&cache, &store, &shard, "jsonl:").is_none());
     }
 }

@@ -106,7 +106,8 @@ pub(super) fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
 pub(super) fn is_older(file: &File, version: Option<u64>) -> bool {
     let written = file.metadata().and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     let written = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    version.is_none_or(|changed| u128::from(changed) > written)
+    // File systems count in ticks of some milliseconds: a change in the same tick may have come after.
+    version.is_none_or(|changed| u128::from(changed) >= written)
 }
 
 fn beside(shard: &Shard, suffix: &str) -> PathBuf {
