@@ -167,3 +167,12 @@ def test_leaving_early_does_not_wait(tmp_path):
         for _ in loader:
             break
     loader.close()
+
+
+@pytest.mark.parametrize("door, needs", [("to_torch", "torch"), ("to_arrow", "pyarrow"), ("to_jax", "jax")])
+def test_every_door_has_it(tmp_path, door, needs):
+    pytest.importorskip(needs)
+    with getattr(tokens(tmp_path), door)(chaos=5) as loader:
+        assert sum(1 for _ in loader) == len(loader)
+        did = loader.stats()["chaos"]
+    assert did["delays"] > 0 and did["faults"] > 0
