@@ -24,7 +24,7 @@ from pathlib import Path
 
 from soaking import data, life
 from soaking.rounds import Round, in_this_process
-from soaking.slope import slope_of
+from soaking.slope import FEWEST, slope_of
 
 from infeed.doors.memory import in_bytes
 
@@ -79,16 +79,12 @@ def report(number: int, counts: Counter[str], series: list[dict[str, float]], fa
     """Print what was done, and the verdict."""
     print(f"{number} rounds, {failures} failed; " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
     measured = series[max(WARM_UP, len(series) // 5) :]
-    grows = []
-    for name in measured[0] if measured else ():
-        try:
-            slope = slope_of(name, [point[name] for point in measured])
-        except ValueError as error:
-            print(f"not enough rounds: {error}")
-            return False
-        print(slope)
-        grows += [name] * slope.grows
-    passed = not failures and bool(measured) and not grows
+    if len(measured) < FEWEST:
+        print(f"verdict: FAIL, because {len(measured)} rounds after the warm-up say nothing of a slope: run longer")
+        return False
+    slopes = [slope_of(name, [point[name] for point in measured]) for name in measured[0]]
+    print(*slopes, sep="\n")
+    passed = not failures and not any(slope.grows for slope in slopes)
     print(f"verdict: {'pass' if passed else 'FAIL'}")
     return passed
 

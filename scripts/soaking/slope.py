@@ -8,6 +8,8 @@ import math
 
 LEVEL = 0.001
 """A series without a trend is called growing once in a thousand soaks."""
+FEWEST = 8
+"""Points below which a slope means nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +48,8 @@ def upper_tail(t: float, freedom: float) -> float:
 def slope_of(name: str, values: list[float]) -> Slope:
     """The slope of values that were measured at equal distances."""
     n = len(values)
-    if n < 8:
-        raise ValueError(f"{name}: a slope needs at least 8 rounds, there are {n}; run longer")
+    if n < FEWEST:
+        raise ValueError(f"{name}: a slope needs at least {FEWEST} points, there are {n}")
     middle, mean = (n - 1) / 2, sum(values) / n
     spread = sum((i - middle) ** 2 for i in range(n))
     slope = sum((i - middle) * (v - mean) for i, v in enumerate(values)) / spread
