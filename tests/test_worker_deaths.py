@@ -245,6 +245,7 @@ def test_no_orphans_after_the_consumer_is_killed(tmp_path, method):
     )
     consumer = subprocess.Popen([sys.executable, str(script), method], stdout=subprocess.PIPE, text=True)
     pids = [int(pid) for pid in consumer.stdout.readline().split()]
+    consumer.stdout.close()
     assert pids
     time.sleep(0.5)
     consumer.kill()
