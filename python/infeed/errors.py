@@ -43,7 +43,7 @@ class UnreadableError(SampleError):
     """
 
 
-class DataChangedError(RuntimeError):
+class DataChangedError(OSError):
     """An object that is no longer what it was when it was listed."""
 
     def __init__(self, message: str, path: str = "") -> None:
