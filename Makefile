@@ -82,9 +82,9 @@ example: tools
 	"$(CARGO_TARGET_DIR)/debug/examples/train"
 
 test-python: develop
-	"$(BIN)/python" -m pytest -q
 	"$(BIN)/python" -m mypy
 	"$(BIN)/python" -m mypy.stubtest infeed --mypy-config-file pyproject.toml --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases --ignore-unused-allowlist
+	"$(BIN)/python" -m pytest -q
 
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
