@@ -57,6 +57,11 @@ impl ShardBytes {
         })
     }
 
+    /// Whether the bytes are those of a mapped file, which others can change.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.map.is_some()
+    }
+
     /// Returns `len` bytes from `start`. Fails if the shard ends earlier.
     pub(crate) fn get(&self, start: u64, len: u64) -> Result<Bytes> {
         let range = self.inside(start, len)?;

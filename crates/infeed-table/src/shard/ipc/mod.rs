@@ -2,6 +2,7 @@
 //! Hugging Face data, are scanned once from header to header.
 
 mod index;
+mod own;
 
 use crate::{
     open::{TableFormat, hugging_face, open, params},
@@ -121,7 +122,10 @@ impl Blocks for IpcShard {
         self.claimed(&buffer, &batch.part, bytes)?;
         let read = decoder.read_record_batch(&about, &buffer).map_err(|e| self.failed(&batch.part, e))?;
         let read = read.ok_or_else(|| self.failed(&batch.part, "it is not there"))?;
-        Ok(read.columns().to_vec())
+        if !self.input.is_mapped() {
+            return Ok(read.columns().to_vec());
+        }
+        read.columns().iter().map(|column| own::own(column, &self.input.limit)).collect()
     }
 
     fn column_bytes(&self, _column: usize) -> u64 {
