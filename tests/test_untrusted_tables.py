@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import threading
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -79,6 +80,25 @@ def test_old_times_beyond_nanoseconds_are_bad_rows(tmp_path):
     batches, errors = skipping(infeed.parquet(tmp_path / "t.parquet"))
     assert [b["t"].item() for b in batches] == [0, 86_400 * 10**9]
     assert len(errors) == 1 and "1677 to 2262" in errors[0]
+
+
+def test_old_times_within_lists_and_structs(tmp_path):
+    good, bad = datetime(2000, 1, 1), datetime(9999, 1, 1)
+    time = pa.timestamp("us")
+    columns = {
+        "list": pa.array([[good, good], [], [good, bad], None, [good]], pa.list_(time)),
+        "struct": pa.array(
+            [{"n": 1, "t": t} for t in (good, bad, good, good, good)], pa.struct({"n": "int64", "t": time})
+        ),
+        "map": pa.array([[("a", good)], None, [("b", bad)], [], [("c", good)]], pa.map_("string", time)),
+    }
+    wrong = {"list": [2], "struct": [1], "map": [2]}
+    table = pa.table({**columns, "x": range(5)})
+    pq.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True, store_schema=False)
+    for name, rows in wrong.items():
+        batches, errors = skipping(infeed.parquet(tmp_path / "t.parquet", columns=[name, "x"]))
+        assert [b["x"].item() for b in batches] == [row for row in range(5) if row not in rows], name
+        assert len(errors) == 1 and f"column `{name}`" in errors[0] and "1677 to 2262" in errors[0]
 
 
 def test_encrypted_parquet_is_called_encrypted(tmp_path):
