@@ -6,6 +6,7 @@ Rows that are delivered after a fault are correct, and rows that are not deliver
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,15 @@ from infeed.testing import Faults
 #: Formats whose library needs a file of this machine: the table says so.
 LOCAL = {entry["name"] for entry in json.loads(infeed._core.entries("formats")) if not entry["can"]["remote"]}
 #: What went wrong and what came out right, over all cases: printed at the end.
-TOTALS = {"data sets": 0, "faults": 0, "rows right": 0, "rows named": 0, "streams refused": 0, "reads tried again": 0}
+TOTALS = {
+    "data sets": 0,
+    "schedules": 0,
+    "faults": 0,
+    "rows right": 0,
+    "rows named": 0,
+    "streams refused": 0,
+    "reads tried again": 0,
+}
 
 
 @pytest.fixture
@@ -71,6 +80,8 @@ RATES = {
     "bad blocks": {"bad_blocks": 0.3},
     "truncation": {"truncated": 0.7},
 }
+#: Seeds for each kind of fault and each format. `make schedules` takes many more.
+SEEDS = int(os.environ.get("INFEED_SCHEDULES", "3"))
 #: Faults that are gone when a read is tried again.
 PASSING = {"connections", "short reads"}
 
@@ -84,7 +95,8 @@ def test_faults_never_mix_rows(case: Case, made: Made, kind: str, tmp_path: Path
     """
     want = expected(made)
     TOTALS["data sets"] += kind == next(iter(RATES))
-    for seed in range(3):
+    for seed in range(SEEDS):
+        TOTALS["schedules"] += 1
         with Faults(seed=seed, **RATES[kind]) as faults:
             lenient = kind not in PASSING
             loader = made.pipeline.batch(5).to_numpy(threads=2, on_error="skip", skip_unreadable=lenient)
