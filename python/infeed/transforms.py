@@ -7,11 +7,12 @@ always has all of its transforms.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
 from . import _core, _typing
 
@@ -107,14 +108,19 @@ def _type(param: dict[str, Any]) -> str:
     return _WORDS.get(param["about"]) or _WORDS.get(param["name"], "str")
 
 
+@functools.cache
+def _evaluated(annotation: str) -> Any:
+    """An annotation as an object. The same few occur again and again, and every import has to wait for them."""
+    return eval(annotation, {"Sequence": Sequence, **vars(_typing)})
+
+
 def _init(params: list[dict[str, Any]], about: str) -> Callable[..., None]:
     """A constructor that shows its parameters, with types and defaults, to ``help`` and ``inspect.signature``."""
 
     def __init__(self: Transform, *values: Any, **named: Any) -> None:
         Transform.__init__(self, *values, **named)
 
-    __init__.__annotations__ = {p["name"]: _type(p) for p in params}
-    types = get_type_hints(__init__, {"Sequence": Sequence, **vars(_typing)})
+    types = {p["name"]: _evaluated(_type(p)) for p in params}
     shown = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     for p in params:
         default = tuple(p["default"]) if isinstance(p["default"], list) else p["default"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -21,6 +20,8 @@ from .face import Face
 from .memory import in_bytes
 
 if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
     from ..pipeline import Pipeline
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
-from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from .._typing import OnDeadWorker, OnError, StartMethod, Workers
 
 if TYPE_CHECKING:
+    from multiprocessing.context import BaseContext
+
     import torch
 
 
@@ -72,6 +72,8 @@ def refuse_unknown(door: str, given: Mapping[str, Any], options: type = LoaderOp
     names = sorted(names_of(options).union(more))
     for name in given:
         if name not in names:
+            import difflib  # Only for this message.
+
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]}=?" if near else f"there are {', '.join(names)}"
             raise TypeError(f"{door} has no option {name}=; {hint}")
