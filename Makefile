@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz campaign soak bench supply dist lock fmt lint lint-rust lint-python doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist lock fmt lint lint-rust lint-python doc stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -89,7 +89,7 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test supply features portable fuzz campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
+check: test supply features portable fuzz schedules allocations campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 
 # Licences, bans, duplicates and sources are always checked; advisories where the tools and their databases can be had.
@@ -111,6 +111,12 @@ features: tools  # combinations of Cargo features that users would choose
 
 fuzz:  ## fuzz every parser and every call into C, FUZZ seconds each (SANITIZER=address: with AddressSanitizer)
 	scripts/fuzz.sh $(or $(FUZZ),60)
+
+schedules: develop  # SCHEDULES seeds of each of four kinds of storage faults, for every format
+	INFEED_SCHEDULES=$(or $(SCHEDULES),250) "$(BIN)/python" -m pytest -q -s tests/test_stores.py -k never_mix
+
+allocations: develop  # lets each allocation of a run fail, for every format: no process may die
+	INFEED_ALLOCATIONS=0 "$(BIN)/python" -m pytest -q -s tests/test_allocations.py
 
 campaign: develop  # forks, exits and interrupts, CAMPAIGN of each: no child may hang
 	for what in forks exits interrupts; do "$(BIN)/python" scripts/campaign.py $$what --count $(or $(CAMPAIGN),300); done

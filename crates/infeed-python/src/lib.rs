@@ -15,11 +15,16 @@ mod given;
 mod items;
 mod loader;
 mod plan;
+mod run;
 mod stores;
 mod tables;
 mod writer;
 
 use pyo3::prelude::*;
+
+/// Memory that a library asks for and does not get would otherwise end the user's process.
+#[global_allocator]
+static ALLOCATOR: infeed::reserve::Allocator = infeed::reserve::Allocator;
 
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -29,7 +34,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<chain::Chain>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<loader::Loader>()?;
-    m.add_class::<loader::Run>()?;
+    m.add_class::<run::Run>()?;
     m.add_class::<stores::FaultPlan>()?;
     m.add_class::<writer::ShardWriter>()?;
     m.add_function(wrap_pyfunction!(chain::random_at, m)?)?;

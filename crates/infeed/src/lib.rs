@@ -63,6 +63,8 @@ pub mod recipe;
 
 pub mod tables;
 
+pub mod reserve;
+
 pub mod watch;
 
 mod families;
