@@ -1,6 +1,6 @@
 //! A store that fails on purpose: short reads, errors, bad sectors, truncated files, delays.
 //!
-//! Tests wrap any store in it. Faults are a function of the seed, the object, the range and how often that range was
+//! Tests wrap any store in it. Faults are a function of the seed, the object, the ranges and how often they were
 //! requested, so a failure can be reproduced with any number of threads.
 
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use infeed_core::{Error, Found, Hold, Result, Rng, Shard, Store};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
-    io::{Error as IoError, ErrorKind},
+    io::Error as IoError,
     ops::Range,
     path::PathBuf,
     sync::{
@@ -23,15 +23,15 @@ use std::{
 pub struct FaultRates {
     /// The seed of all random choices.
     pub seed: u64,
-    /// Reads that fail once; a retry may succeed.
+    /// Requests that fail once; a retry may succeed.
     pub errors: f64,
-    /// Reads that silently return fewer bytes than requested.
+    /// Requests of which one range silently has fewer bytes than requested.
     pub short: f64,
     /// Blocks of 4 KiB that can never be read.
     pub bad_blocks: f64,
     /// Objects whose last part is missing.
     pub truncated: f64,
-    /// Reads that take a millisecond longer.
+    /// Requests that take a millisecond longer.
     pub delays: f64,
 }
 
@@ -110,22 +110,42 @@ impl FaultyStore {
         share > 0.0 && Rng::at(self.faults.rates.seed, name, place, kind).chance(share)
     }
 
-    /// Decides the fault of one range: an error, or how many bytes are returned.
-    fn fate(&self, shard: &Shard, range: &Range<u64>) -> Result<u64> {
+    /// The faults of one request: an error, or one of the ranges and how many of its bytes are returned.
+    fn fate(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Option<(usize, u64)>> {
         let (rates, name) = (&self.faults.rates, hash(&*shard.name));
-        let len = range.end.saturating_sub(range.start);
+        let request = hash((&*shard.name, ranges));
         let times = {
             let mut asked = self.faults.asked.hold();
-            let times = asked.entry(hash((&*shard.name, range.start, range.end))).or_default();
+            let times = asked.entry(request).or_default();
             *times += 1;
             *times
         };
-        let failed = |kind, what: String| Err(Error::io("read", &*shard.name, IoError::new(kind, what)));
-        let once = hash((range.start, range.end, times));
+        // A request of many ranges fails no more often than one of a single range.
+        let once = hash((request, times));
         if self.chance(rates.delays, name, once, 4) {
             self.faults.count(4);
             std::thread::sleep(Duration::from_millis(1));
         }
+        ranges.iter().try_for_each(|range| self.lasting(shard, name, range))?;
+        if self.chance(rates.errors, name, once, 0) {
+            self.faults.count(0);
+            let which = Rng::at(rates.seed, name, once, 6).below(PASSING.len() as u64) as usize;
+            return Err(Error::io("read", &*shard.name, IoError::from_raw_os_error(PASSING[which])));
+        }
+        if !self.chance(rates.short, name, once, 1) {
+            return Ok(None);
+        }
+        let mut rng = Rng::at(rates.seed, name, once, 5);
+        let which = rng.below(ranges.len().max(1) as u64) as usize;
+        Ok(ranges.get(which).filter(|range| range.start < range.end).map(|range| {
+            self.faults.count(1);
+            (which, rng.below(range.end - range.start))
+        }))
+    }
+
+    /// The fault of a range that is there at every try.
+    fn lasting(&self, shard: &Shard, name: u64, range: &Range<u64>) -> Result<()> {
+        let rates = &self.faults.rates;
         if self.chance(rates.truncated, name, 0, 3) {
             let kept = shard.size / 2 + Rng::at(rates.seed, name, 1, 3).below(shard.size / 2 + 1);
             if range.end > kept {
@@ -134,27 +154,16 @@ impl FaultyStore {
                 return Err(Error::Changed { path: shard.name.to_string(), what });
             }
         }
-        if len > 0 {
+        if range.start < range.end {
             let blocks = range.start / BLOCK..(range.end - 1) / BLOCK + 1;
             if let Some(bad) = blocks.into_iter().find(|block| self.chance(rates.bad_blocks, name, *block, 2))
             {
                 self.faults.count(2);
-                return failed(
-                    ErrorKind::Other,
-                    format!("injected: the block at byte {} is bad", bad * BLOCK),
-                );
+                let what = format!("injected: the block at byte {} is bad", bad * BLOCK);
+                return Err(Error::io("read", &*shard.name, IoError::other(what)));
             }
         }
-        if self.chance(rates.errors, name, once, 0) {
-            self.faults.count(0);
-            let which = Rng::at(rates.seed, name, once, 6).below(PASSING.len() as u64) as usize;
-            return Err(Error::io("read", &*shard.name, IoError::from_raw_os_error(PASSING[which])));
-        }
-        if len > 0 && self.chance(rates.short, name, once, 1) {
-            self.faults.count(1);
-            return Ok(Rng::at(rates.seed, name, once, 5).below(len));
-        }
-        Ok(len)
+        Ok(())
     }
 }
 
@@ -175,11 +184,10 @@ impl Store for FaultyStore {
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let mut bytes = self.inner.read(shard, ranges)?;
-        if self.faults.armed.load(Relaxed) {
-            for (range, bytes) in ranges.iter().zip(&mut bytes) {
-                let kept = self.fate(shard, range)?;
-                bytes.truncate(kept as usize);
-            }
+        if self.faults.armed.load(Relaxed)
+            && let Some((which, kept)) = self.fate(shard, ranges)?
+        {
+            bytes[which].truncate(kept as usize);
         }
         Ok(bytes)
     }
