@@ -129,6 +129,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn places_beyond_a_large_end_are_the_last_one() {
+        for n in [65_537, 1 << 40] {
+            let permutation = Permutation::new(n, 7, 1);
+            let last = permutation.at(n - 1);
+            let mut beyond = [n, n + 1, u64::MAX];
+            assert_eq!(beyond.map(|place| permutation.at(place)), [last; 3]);
+            permutation.resolve(&mut beyond);
+            assert_eq!(beyond, [last; 3]);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
