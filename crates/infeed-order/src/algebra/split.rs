@@ -144,6 +144,16 @@ mod tests {
     }
 
     #[test]
+    fn places_beyond_the_end_stay_in_their_part() {
+        let part = |index| Split::new(rows(10), &Lengths::Counts(vec![4, 6]), index, 3).unwrap();
+        let (first, second) = (part(0), part(1));
+        let mut beyond = [4, u64::MAX];
+        first.resolve(0, &mut beyond);
+        assert_eq!(beyond, [first.rows(0, 3..4)[0]; 2]);
+        assert!(!second.rows(0, 0..6).contains(&beyond[0]));
+    }
+
+    #[test]
     fn nonsense() {
         let error = |lengths, index| Split::new(rows(10), &lengths, index, 0).unwrap_err().to_string();
         let fractions = |list: &[f64]| Lengths::Fractions(list.to_vec());

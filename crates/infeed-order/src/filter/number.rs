@@ -96,6 +96,9 @@ mod tests {
         assert_eq!(int(Arith::Rest, -7, 3), Ok(Scalar::Int(2)));
         assert_eq!(int(Arith::Rest, 7, -3), Ok(Scalar::Int(-2)));
         assert_eq!(int(Arith::Rest, i64::MIN, -1), Ok(Scalar::Int(0)));
+        let rest = |a, b| arith(Arith::Rest, &Scalar::Float(a), &Scalar::Float(b));
+        assert_eq!([rest(-7.5, 2.0), rest(7.5, -2.0)], [0.5, -0.5].map(|x| Ok(Scalar::Float(x))));
+        assert_eq!([rest(6.0, -2.0), rest(-6.0, 2.0)], [0.0, -0.0].map(|x| Ok(Scalar::Float(x))));
         assert_eq!(int(Arith::Divide, 7, 2), Ok(Scalar::Float(3.5)));
         assert!(int(Arith::Divide, 7, 0).is_err() && int(Arith::Rest, 7, 0).is_err());
         assert!(int(Arith::Times, i64::MAX, 2).is_err());

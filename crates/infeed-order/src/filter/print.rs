@@ -130,3 +130,32 @@ impl Display for Arith {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::filter::Expr;
+
+    #[test]
+    fn no_needless_parentheses() {
+        for text in [
+            "a * b + c",
+            "(a + b) * c",
+            "a - (b - c)",
+            "a / (b * c)",
+            "-a * b",
+            "-(a + b)",
+            "a or b and not c",
+            "(a or b) and c",
+            "not (a or b)",
+            "a + 1 < b * 2",
+            "(a < b) == c",
+            "a + 1 in (b - 1, 3)",
+        ] {
+            assert_eq!(Expr::parse(text).unwrap().to_string(), text);
+            let spaced = text.replace('(', "( (").replace(')', ") )");
+            if !text.contains(" in ") {
+                assert_eq!(Expr::parse(&spaced).unwrap().to_string(), text);
+            }
+        }
+    }
+}
