@@ -216,6 +216,12 @@ mod tests {
         ] {
             assert_eq!(may(text, ints(1, 5), None), want, "{text}");
         }
+        // One operand that fails is enough for the negation to hold, and for `or` both must fail.
+        assert!(may("not (x > 5 and y > 5)", ints(6, 9), ints(0, 3)));
+        assert!(may("not (y > 5 and x > 5)", ints(6, 9), ints(0, 3)));
+        assert!(!may("not (x > 5 and y > 5)", ints(6, 9), ints(6, 9)));
+        assert!(!may("not (x > 5 or y > 5)", ints(6, 9), ints(0, 3)));
+        assert!(may("not (x > 5 or y > 5)", ints(0, 3), ints(0, 3)));
         assert!(!may("x != 3", ints(3, 3), None));
         // NaN is not equal to 3 either.
         assert!(may("x != 3", Range::new(Scalar::Float(3.0), Scalar::Float(3.0), false), None));
