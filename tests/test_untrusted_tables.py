@@ -45,6 +45,21 @@ def test_cells_cannot_name_files_elsewhere(tmp_path):
     assert [bytes(b["image"][0]) for b in batches] == [b"own", b"secret"]
 
 
+def test_cells_may_name_files_below_their_table_by_absolute_paths(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "own.bin").write_bytes(b"own")
+    (tmp_path / "outside.bin").write_bytes(b"outside")
+    paths = [tmp_path / "a" / "in.bin", tmp_path / "outside.bin", tmp_path / "a" / ".." / "own.bin"]
+    paths[0].write_bytes(b"in")
+    table = pa.table({"image": pa.array([{"bytes": None, "path": str(p)} for p in paths], IMAGE)})
+    pq.write_table(table, tmp_path / "a" / "t.parquet")
+    monkeypatch.chdir(tmp_path)
+    for name in (tmp_path / "a" / "t.parquet", "a/t.parquet", "./a/t.parquet", f"file://{tmp_path}/a/t.parquet"):
+        batches, errors = skipping(infeed.parquet(name))
+        assert [bytes(b["image"][0]) for b in batches] == [b"in"], name
+        assert len(errors) == 2 and all("outside of the table's folder" in e for e in errors)
+
+
 @pytest.mark.parametrize("depth", [50, 101, 300])
 def test_deep_types_are_read_or_refused(tmp_path, depth):
     kind, value = pa.int32(), 7

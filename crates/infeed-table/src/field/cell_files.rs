@@ -1,7 +1,7 @@
 //! Files that cells name: `{bytes: null, path: "images/1.jpg"}`, as Hugging Face stores images.
 //!
-//! The path comes from the data, so it is not trusted: it must be relative and lead to a regular file below the folder of the
-//! table, or below the folder that the user names with `files=`.
+//! The path comes from the data, so it is not trusted: it must lead to a regular file below the folder of the table, or below
+//! the folder that the user names with `files=`. It may be relative to one of them, or absolute.
 
 use crate::{open::files::stays_inside, shard::limit::BlockLimit};
 use infeed_core::{Budget, Bytes, Error, Result, Store, StoreExt, memory::DEFAULT_LIMIT};
@@ -32,12 +32,12 @@ impl CellFiles {
         limit: &BlockLimit,
     ) -> Result<Bytes> {
         let own = front(shard);
-        let inside = self.relative(path).ok_or_else(|| refused(path, &own, "outside of"))?;
         let given = self.folder.as_ref().map(|folder| format!("{}/", folder.trim_end_matches('/')));
         let fronts: Vec<&str> =
             [Some(&own), given.as_ref()].into_iter().flatten().map(String::as_str).collect();
         let mut missing = None;
         for front in &fronts {
+            let Some(inside) = relative(path, || absolute(store, front)) else { continue };
             let name = format!("{front}{inside}");
             match check(store, &name, &fronts, path).and_then(|()| store.stat_one(&name)) {
                 Ok(file) => {
@@ -52,16 +52,18 @@ impl CellFiles {
         }
         Err(missing.unwrap_or_else(|| refused(path, &own, "outside of")))
     }
+}
 
-    /// The path relative to a folder, if it is one. An absolute path counts where it is below `files=`.
-    fn relative<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let mut inside = path;
-        if path.starts_with('/') {
-            let folder = self.folder.as_deref()?;
-            inside = path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/')?;
-        }
-        stays_inside(inside).then_some(inside)
-    }
+/// What stands behind a folder in the path of a file below it. A relative path stands behind every folder.
+fn relative(path: &str, folder: impl FnOnce() -> Option<String>) -> Option<&str> {
+    let inside = if path.starts_with('/') { path.strip_prefix(&*folder()?)? } else { path };
+    stays_inside(inside).then_some(inside)
+}
+
+/// A folder of this machine as an absolute path that ends in a slash.
+fn absolute(store: &dyn Store, front: &str) -> Option<String> {
+    let folder = std::path::absolute(store.local_path(front)?).ok()?;
+    Some(format!("{}/", folder.to_str()?.trim_end_matches('/')))
 }
 
 fn refused(path: &str, folder: &str, how: &str) -> Error {
@@ -120,20 +122,21 @@ mod tests {
 
     #[test]
     fn paths_that_lead_elsewhere_are_refused() {
-        let own = CellFiles::default();
+        let data = || Some("/data/images/".to_owned());
         for path in ["a.jpg", "images/a.jpg", "./a.jpg", "12:30.jpg", "a..b/c"] {
-            assert_eq!(own.relative(path), Some(path));
+            assert_eq!(relative(path, || None), Some(path));
+            assert_eq!(relative(path, data), Some(path));
         }
         for path in
             ["", "/etc/passwd", "..", "../a", "a/../../b", "http://host/a", "file:///etc/passwd", "a/.."]
         {
-            assert_eq!(own.relative(path), None, "{path}");
+            assert_eq!(relative(path, || None), None, "{path}");
+            assert_eq!(relative(path, data), None, "{path}");
         }
-        let given = CellFiles::new(Some("/data/images/"));
-        assert_eq!(given.relative("/data/images/a/b.jpg"), Some("a/b.jpg"));
+        assert_eq!(relative("/data/images/a/b.jpg", data), Some("a/b.jpg"));
         for path in ["/data/images2/a.jpg", "/data/images/../a", "/data/images", "/data/images//etc"] {
-            assert_eq!(given.relative(path), None, "{path}");
+            assert_eq!(relative(path, data), None, "{path}");
         }
-        assert_eq!(CellFiles::new(Some("/")).relative("/etc/passwd"), Some("etc/passwd"));
+        assert_eq!(relative("/etc/passwd", || Some("/".to_owned())), Some("etc/passwd"));
     }
 }
