@@ -53,6 +53,9 @@ def main() -> None:
     )
     loader = pipeline.to_torch()
     model = torch.nn.Linear(8, 2)
+    # Averages gradients over the ranks. Collectives of its own tensors, not of Python's: gloo's threads may let go of
+    # those while the interpreter ends, which would abort the process.
+    trained = torch.nn.parallel.DistributedDataParallel(model) if dist.is_initialized() else model
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     checkpoint, attempt = args.run / "checkpoint.pt", 0
     if checkpoint.exists():
@@ -73,11 +76,10 @@ def main() -> None:
     steps = 0
     for epoch in range(loader.epoch, args.epochs):
         for batch in loader:
-            logits = model(torch.stack(batch["x.npy"]))
+            logits = trained(torch.stack(batch["x.npy"]))
             loss = torch.nn.functional.cross_entropy(logits, batch["cls"])
             optimizer.zero_grad()
             loss.backward()
-            average(model)
             optimizer.step()
             steps += 1
             if steps % 5 == 0:
@@ -87,14 +89,6 @@ def main() -> None:
         save()
         if world.rank == 0:
             print(f"epoch {epoch}: {steps} steps so far, loss {loss.item():.3f}")
-
-
-def average(model: torch.nn.Module) -> None:
-    """What DistributedDataParallel does, in its simplest form."""
-    if dist.is_initialized():
-        for parameter in model.parameters():
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= dist.get_world_size()
 
 
 def barrier() -> None:
