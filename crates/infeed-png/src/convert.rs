@@ -27,6 +27,8 @@ enum Target {
     Rgba,
     /// The file's own 16-bit channels, in this machine's byte order.
     Native16,
+    /// Samples as they are stored, one byte each.
+    Index,
 }
 
 /// Tables and buffers that outlive one image, so that small images allocate nothing.
@@ -44,6 +46,7 @@ impl Plan {
             (Output::Gray, ..) => Target::Gray,
             (Output::Rgb, ..) => Target::Rgb,
             (Output::Rgba, ..) => Target::Rgba,
+            (Output::Index, ..) => Target::Index,
             (Output::AsStored, 2, _) => Target::Native16,
             (Output::AsStored, _, 1) => Target::Gray,
             (Output::AsStored, _, 2) => Target::GrayAlpha,
@@ -51,7 +54,7 @@ impl Plan {
             (Output::AsStored, ..) => Target::Rgba,
         };
         let pixel = match target {
-            Target::Gray => 1,
+            Target::Gray | Target::Index => 1,
             Target::GrayAlpha => 2,
             Target::Rgb => 3,
             Target::Rgba => 4,
@@ -66,6 +69,7 @@ impl Plan {
         matches!(
             (self.depth, self.color, self.target),
             (8, Color::Gray, Target::Gray)
+                | (8, Color::Gray | Color::Palette { .. }, Target::Index)
                 | (8, Color::GrayAlpha, Target::GrayAlpha)
                 | (8, Color::Rgb, Target::Rgb)
                 | (8, Color::Rgba, Target::Rgba)
@@ -90,7 +94,10 @@ impl Plan {
         let wide = &mut scratch.wide[..samples];
         match self.depth {
             16 => widen::high_bytes(row, wide),
-            bits => widen::unpack(row, bits, matches!(self.color, Color::Palette { .. }), wide),
+            bits => {
+                let raw = self.target == Target::Index || matches!(self.color, Color::Palette { .. });
+                widen::unpack(row, bits, raw, wide);
+            }
         }
         self.recolor(&scratch.wide[..samples], &scratch.lookup, into);
     }
@@ -106,6 +113,7 @@ impl Plan {
             (Color::Rgb, Target::Rgba) => recolor::rgb_to_rgba(samples, lookup, into),
             (Color::Rgba, Target::Gray) => recolor::to_gray::<4>(samples, into),
             (Color::Rgba, Target::Rgb) => recolor::rgba_to_rgb(samples, into),
+            (_, Target::Index) => into.copy_from_slice(samples),
             (Color::Palette { .. }, Target::Gray) => lookup.to_gray(samples, into),
             (Color::Palette { .. }, Target::Rgb) => lookup.to_rgb(samples, into),
             (Color::Palette { .. }, _) => lookup.to_rgba(samples, into),

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::chunk::{Chunk, kind_at};
-use crate::convert::{self, Plan, bits_per_pixel};
+use crate::convert::{self, Plan, bits_per_pixel, samples_per_pixel};
 use crate::header::{Check, Header, Output, Preamble};
 use crate::inflate::{Fault, Inflater};
 use crate::interlace::passes;
@@ -73,6 +73,9 @@ impl Decoder {
         let preamble = Preamble::read(bytes, Check::All)?;
         if preamble.header != *header {
             return Err(Error::BadRequest("the header was read from other bytes".into()));
+        }
+        if output == Output::Index && (samples_per_pixel(header.color) != 1 || header.bit_depth == 16) {
+            return Err(Error::BadRequest("only palettes and gray of at most 8 bits have indices".into()));
         }
         let plan = Plan::new(&preamble, output, &mut self.convert);
         check_request(header, plan.pixel, out.len(), stride)?;

@@ -65,6 +65,9 @@ pub enum Output {
     /// The channels the file has, see [`stored_format`]. Palettes become RGB or RGBA, samples below 8 bits
     /// are scaled to 0..=255, 16-bit samples are native-endian `u16`. A colour key is not applied.
     AsStored,
+    /// One byte per pixel: the sample as it is stored, neither scaled nor looked up. For palettes and for gray of at most
+    /// 8 bits, where samples are the classes of a mask.
+    Index,
 }
 
 /// `(channels, bytes_per_channel)` of [`Output::AsStored`].

@@ -147,3 +147,46 @@ fn gray16_keeps_the_high_byte_and_compares_the_whole_key() {
         [0x1234u16, 0x1235, 0xFF34, 0x0034].into_iter().flat_map(u16::to_ne_bytes).collect();
     assert_eq!(common::decode(&bytes, Output::AsStored).unwrap(), stored);
 }
+
+/// Indices are the samples of the file: what the `png` crate gives without any transformation, unpacked.
+#[test]
+fn indices_are_the_samples_as_they_are_stored() {
+    use png::{BitDepth, ColorType};
+    for (color, depth) in [
+        (ColorType::Indexed, BitDepth::One),
+        (ColorType::Indexed, BitDepth::Four),
+        (ColorType::Indexed, BitDepth::Eight),
+        (ColorType::Grayscale, BitDepth::One),
+        (ColorType::Grayscale, BitDepth::Two),
+        (ColorType::Grayscale, BitDepth::Four),
+        (ColorType::Grayscale, BitDepth::Eight),
+    ] {
+        let (width, height, bits) = (13usize, 7usize, depth as usize);
+        let row = (width * bits).div_ceil(8);
+        let data: Vec<u8> = (0..row * height).map(|i| (i * 37 % 251) as u8).collect();
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+        encoder.set_color(color);
+        encoder.set_depth(depth);
+        if color == ColorType::Indexed {
+            encoder.set_palette((0..3 << bits).map(|i| (i * 7) as u8).collect::<Vec<u8>>());
+        }
+        encoder.write_header().unwrap().write_image_data(&data).unwrap();
+        let sample = |y: usize, x: usize| {
+            let at = x * bits;
+            data[y * row + at / 8] >> (8 - bits - at % 8) & (u16::MAX >> (16 - bits)) as u8
+        };
+        let want: Vec<u8> =
+            (0..height).flat_map(|y| (0..width).map(move |x| (y, x))).map(|(y, x)| sample(y, x)).collect();
+        assert_eq!(common::decode(&bytes, Output::Index).unwrap(), want, "{color:?} {depth:?}");
+    }
+}
+
+#[test]
+fn only_single_samples_have_indices() {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().unwrap().write_image_data(&[1, 2, 3]).unwrap();
+    assert!(common::decode(&bytes, Output::Index).is_err());
+}

@@ -170,7 +170,7 @@ pub fn decode(bytes: &[u8], output: infeed_png::Output) -> Result<Vec<u8>, infee
     let header = infeed_png::read_header(bytes)?;
     let (channels, size) = infeed_png::stored_format(&header);
     let pixel = match output {
-        infeed_png::Output::Gray => 1,
+        infeed_png::Output::Gray | infeed_png::Output::Index => 1,
         infeed_png::Output::Rgb => 3,
         infeed_png::Output::Rgba => 4,
         infeed_png::Output::AsStored => channels * size,
