@@ -55,6 +55,8 @@ impl Content {
                 channels: i.channels(),
                 depth: 8,
             },
+            // Only decoders make these, and what is looked at here is stored.
+            Value::Masks(_) | Value::Boxes(_) | Value::Points(_) => Content::Missing,
         }
     }
 
@@ -167,7 +169,8 @@ pub(crate) fn size(value: &Value) -> u64 {
         Value::Text(t) | Value::Json(t) => t.len() as u64,
         Value::Tensor(t) => t.data.len() as u64,
         Value::Image(i) => i.bytes() as u64,
-        Value::Missing => 0,
+        // Only decoders make these, and what is looked at here is stored.
+        Value::Missing | Value::Masks(_) | Value::Boxes(_) | Value::Points(_) => 0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Record to sample: decoders and image codecs.
 
-use crate::{FieldSpec, Result, Scratch, Value};
+use crate::{Error, FieldSpec, Result, Scratch, TargetRule, Value};
 use bytes::Bytes;
 use std::fmt::Debug;
 
@@ -11,6 +11,16 @@ pub trait Decoder: Debug + Send + Sync {
 
     /// Decodes a field. Images only read the header: pixels are decoded when it is known which are wanted.
     fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value>;
+
+    /// Decodes a field that is no bytes any more, for decoders whose `spec` takes such fields.
+    fn decode_value(&self, value: Value, _: &mut Scratch) -> Result<Value> {
+        Err(Error::sample(format!("cannot decode {}", value.what())))
+    }
+
+    /// Returns what belongs to the field, if it lies in an image.
+    fn target(&self) -> Option<TargetRule> {
+        None
+    }
 }
 
 /// Which channels the user wants.

@@ -4,6 +4,7 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are used and writes the finished values into the batch.
 
 mod edit;
+mod mask;
 
 use crate::{
     Channels, Cover, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, shared::Shared,
@@ -45,6 +46,15 @@ impl Finish {
         Finish { dtype: Dtype::U8, layout: PixelLayout::Hwc, scale: [1.0; 4], bias: [0.0; 4] };
 }
 
+/// What the pixels of a mask are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaskPixels {
+    /// Whether four channels are the bytes of one i32, in the order of this machine; otherwise there is one channel.
+    pub wide: bool,
+    /// The class outside of the image.
+    pub fill: i32,
+}
+
 /// Where the pixels come from.
 #[derive(Clone)]
 enum Origin {
@@ -68,6 +78,8 @@ pub struct Image {
     antialias: bool,
     fill: [u8; 4],
     covers: Vec<Cover>,
+    /// For masks: pixels are classes, which are moved and never mixed.
+    mask: Option<MaskPixels>,
     /// How values are finished.
     pub finish: Finish,
 }
@@ -122,6 +134,7 @@ impl Image {
             antialias: true,
             fill: [0; 4],
             covers: Vec::new(),
+            mask: None,
             finish: Finish::PLAIN,
         }
     }
@@ -144,17 +157,19 @@ impl Image {
     /// Returns the bytes that [`Image::render`] writes.
     pub fn bytes(&self) -> usize {
         // Views can be made larger than any memory, so nothing may wrap round.
+        let channels = if self.mask.is_some() { 1 } else { usize::from(self.channels) };
         (self.x.out as usize)
             .saturating_mul(self.y.out as usize)
-            .saturating_mul(usize::from(self.channels) * self.finish.dtype.size())
+            .saturating_mul(channels * self.finish.dtype.size())
     }
 
-    /// Returns the shape of the current view, in the layout of the finish.
-    pub fn shape(&self) -> [usize; 3] {
+    /// Returns the shape of the current view, in the layout of the finish. Masks have no channels.
+    pub fn shape(&self) -> Vec<usize> {
         let (h, w, c) = (self.y.out as usize, self.x.out as usize, usize::from(self.channels));
         match self.finish.layout {
-            PixelLayout::Hwc => [h, w, c],
-            PixelLayout::Chw => [c, h, w],
+            _ if self.mask.is_some() => vec![h, w],
+            PixelLayout::Hwc => vec![h, w, c],
+            PixelLayout::Chw => vec![c, h, w],
         }
     }
 
@@ -168,6 +183,7 @@ impl Image {
         fill: [u8; 4],
         scratch: &mut Scratch,
     ) -> Result<()> {
+        let fill = self.mask.map_or(fill, MaskPixels::bytes);
         let padded = self.x.padded() || self.y.padded();
         let outside = left < 0
             || top < 0
@@ -200,6 +216,7 @@ impl Image {
             return Ok(());
         }
         self.uncovered()?;
+        let (filter, antialias) = if self.is_mask() { (Filter::Nearest, false) } else { (filter, antialias) };
         // Nearest is the only asymmetric filter: it must not be moved after a flip.
         let asymmetric = filter == Filter::Nearest && (self.x.flip || self.y.flip);
         if !self.x.can_resize() || !self.y.can_resize() || asymmetric {
@@ -237,6 +254,9 @@ impl Image {
             return Err(Error::Internal {
                 what: format!("image of {} bytes rendered into {}", self.bytes(), out.len()),
             });
+        }
+        if let Some(mask) = self.mask.filter(|mask| mask.wide || self.finish.dtype != Dtype::U8) {
+            return self.render_mask(mask, scratch, out);
         }
         self.render_view(scratch, out)?;
         for cover in &self.covers {

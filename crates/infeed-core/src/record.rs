@@ -16,7 +16,7 @@ impl Record {
             Value::Bytes(bytes) => bytes.len(),
             Value::Text(text) | Value::Json(text) => text.len(),
             Value::Tensor(tensor) => tensor.data.len(),
-            Value::Missing | Value::Image(_) => 0,
+            Value::Missing | Value::Image(_) | Value::Masks(_) | Value::Boxes(_) | Value::Points(_) => 0,
         };
         self.fields.iter().map(|value| size(value) as u64).sum()
     }

@@ -26,6 +26,26 @@ pub enum FieldKind {
     Array,
     /// Pixels in the given layout.
     Image(PixelLayout),
+    /// A class per pixel: height, width.
+    Mask,
+    /// A mask per instance: count, height, width.
+    Masks,
+    /// Boxes in an image: count, 4.
+    Boxes,
+    /// Points in an image; the last axis is x, y or x, y, visibility.
+    Points,
+}
+
+impl FieldKind {
+    /// Whether it lies in an image, and must follow where that is moved.
+    pub fn is_target(self) -> bool {
+        matches!(self, FieldKind::Mask | FieldKind::Masks | FieldKind::Boxes | FieldKind::Points)
+    }
+
+    /// Whether it is numbers in a dense shape, so that samples can be stacked or padded.
+    pub fn is_dense(self) -> bool {
+        self.is_target() || matches!(self, FieldKind::Array | FieldKind::Image(_))
+    }
 }
 
 /// Kind, dtype and shape of one field.
@@ -74,6 +94,11 @@ impl FieldSpec {
         }
     }
 
+    /// A mask of unknown size.
+    pub fn mask(dtype: Dtype) -> Self {
+        FieldSpec { kind: FieldKind::Mask, dtype, shape: vec![Dim::Any, Dim::Any] }
+    }
+
     /// Returns the shape as numbers, if every dimension is fixed.
     pub fn fixed_shape(&self) -> Option<Vec<usize>> {
         self.shape
@@ -87,32 +112,32 @@ impl FieldSpec {
 
     /// Returns the bytes of one sample, if every dimension is fixed and the field is an array or image.
     pub fn fixed_bytes(&self) -> Option<usize> {
-        match self.kind {
-            FieldKind::Array | FieldKind::Image(_) => {
-                Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size())
-            }
-            _ => None,
+        if !self.kind.is_dense() {
+            return None;
         }
+        Some(self.fixed_shape()?.iter().product::<usize>() * self.dtype.size())
     }
 
-    /// Returns height, width and channels of an image spec.
+    /// Returns height, width and channels of an image or mask spec.
     pub fn image_dims(&self) -> Option<(Dim, Dim, Dim)> {
         match (self.kind, self.shape.as_slice()) {
             (FieldKind::Image(PixelLayout::Hwc), [h, w, c])
             | (FieldKind::Image(PixelLayout::Chw), [c, h, w]) => Some((*h, *w, *c)),
+            (FieldKind::Mask, [h, w]) | (FieldKind::Masks, [_, h, w]) => Some((*h, *w, Dim::Fixed(1))),
             _ => None,
         }
     }
 
-    /// Returns the image spec with another height and width.
+    /// Returns the image or mask spec with another height and width.
     #[must_use]
     pub fn with_size(&self, height: Dim, width: Dim) -> Self {
         let mut out = self.clone();
-        if let (FieldKind::Image(layout), Some((_, _, c))) = (self.kind, self.image_dims()) {
-            out.shape = match layout {
-                PixelLayout::Hwc => vec![height, width, c],
-                PixelLayout::Chw => vec![c, height, width],
-            };
+        match (self.kind, self.shape.as_slice()) {
+            (FieldKind::Image(PixelLayout::Hwc), [_, _, c]) => out.shape = vec![height, width, *c],
+            (FieldKind::Image(PixelLayout::Chw), [c, _, _]) => out.shape = vec![*c, height, width],
+            (FieldKind::Mask, _) => out.shape = vec![height, width],
+            (FieldKind::Masks, [n, _, _]) => out.shape = vec![*n, height, width],
+            _ => {}
         }
         out
     }
@@ -121,7 +146,7 @@ impl FieldSpec {
     #[must_use]
     pub fn with_layout(&self, layout: PixelLayout) -> Self {
         let mut out = self.clone();
-        if let Some((h, w, c)) = self.image_dims() {
+        if let (FieldKind::Image(_), Some((h, w, c))) = (self.kind, self.image_dims()) {
             out.kind = FieldKind::Image(layout);
             out.shape = match layout {
                 PixelLayout::Hwc => vec![h, w, c],
@@ -141,9 +166,13 @@ impl fmt::Display for FieldSpec {
             FieldKind::Array => "",
             FieldKind::Image(PixelLayout::Hwc) => "image hwc ",
             FieldKind::Image(PixelLayout::Chw) => "image chw ",
+            FieldKind::Mask => "mask ",
+            FieldKind::Masks => "masks ",
+            FieldKind::Boxes => "boxes ",
+            FieldKind::Points => "keypoints ",
         };
         write!(f, "{what}{}", self.dtype)?;
-        if !self.shape.is_empty() || matches!(self.kind, FieldKind::Image(_)) {
+        if !self.shape.is_empty() || self.kind != FieldKind::Array {
             let dims: Vec<String> = self
                 .shape
                 .iter()

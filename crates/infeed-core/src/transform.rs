@@ -1,6 +1,6 @@
 //! Sample to sample.
 
-use crate::{FieldSpec, Result, Rng, Scratch, Value};
+use crate::{Boxes, Canvas, FieldSpec, Moves, Reach, Result, Rng, Scratch, Value};
 use std::{fmt::Debug, sync::Arc};
 
 /// What a transform may use: its own random numbers and the thread's scratch memory.
@@ -23,6 +23,17 @@ pub trait Transform: Debug + Send + Sync {
     /// them get the same random numbers.
     fn at(&self, _place: usize) -> Result<Option<Arc<dyn Transform>>> {
         Ok(None)
+    }
+
+    /// Returns what it does to things that lie in an image. Transforms that move pixels say so.
+    fn reach(&self) -> Reach {
+        Reach::Values
+    }
+
+    /// Returns how [`Transform::apply`] moves the pixels of an image of this size with these random numbers, for boxes and
+    /// points that follow. Only those with [`Reach::Scene`] get boxes, which are placed; their images and masks follow too.
+    fn moves(&self, _canvas: Canvas, _boxes: Option<&Boxes>, _rng: &mut Rng) -> Result<Moves> {
+        Ok(Moves::default())
     }
 
     /// Changes the value.

@@ -1,6 +1,6 @@
 //! One field of a record or sample.
 
-use crate::{Error, Image, Result, Tensor};
+use crate::{Boxes, Error, Image, Masks, Points, Result, Tensor};
 use bytes::Bytes;
 
 /// A field's value between bytes and batch.
@@ -19,6 +19,12 @@ pub enum Value {
     Tensor(Tensor),
     /// An image, decoded or not yet.
     Image(Box<Image>),
+    /// A mask per instance.
+    Masks(Box<Masks>),
+    /// Boxes in an image, until its transforms are done.
+    Boxes(Box<Boxes>),
+    /// Points in an image, until its transforms are done.
+    Points(Box<Points>),
 }
 
 impl Value {
@@ -30,7 +36,11 @@ impl Value {
             Value::Text(_) => "text",
             Value::Json(_) => "json",
             Value::Tensor(_) => "an array",
+            Value::Image(image) if image.is_mask() => "a mask",
             Value::Image(_) => "an image",
+            Value::Masks(_) => "masks",
+            Value::Boxes(_) => "boxes",
+            Value::Points(_) => "keypoints",
         }
     }
 

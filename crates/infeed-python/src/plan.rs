@@ -104,6 +104,10 @@ impl Plan {
             FieldKind::Json => "json",
             FieldKind::Array => "array",
             FieldKind::Image(_) => "image",
+            FieldKind::Mask => "mask",
+            FieldKind::Masks => "masks",
+            FieldKind::Boxes => "boxes",
+            FieldKind::Points => "keypoints",
         };
         self.inner
             .batch_spec()

@@ -22,7 +22,7 @@ const FAMILIES: &[Family] = &[
         built: cfg!(feature = "images"),
         formats: &[],
         endings: &[],
-        decoders: &["rgb", "gray", "stored"],
+        decoders: &["rgb", "gray", "stored", "mask"],
         transforms: &[
             "ColorJitter",
             "Grayscale",

@@ -9,11 +9,13 @@ impl Image {
     pub fn settle(&mut self, scratch: &mut Scratch) -> Result<()> {
         let finish = std::mem::replace(&mut self.finish, Finish::PLAIN);
         let covers = std::mem::take(&mut self.covers);
+        // Of a mask the bytes are rendered, as they are stored.
+        let mask = self.mask.take();
         scratch.claim(self.bytes() as u64)?;
         let mut data = memory::zeroed(self.bytes())?;
         self.render(scratch, &mut data)?;
         *self = Image::raw(self.x.out, self.y.out, self.channels, data)?;
-        (self.finish, self.covers) = (finish, covers);
+        (self.finish, self.covers, self.mask) = (finish, covers, mask);
         Ok(())
     }
 

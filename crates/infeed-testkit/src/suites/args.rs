@@ -14,7 +14,7 @@ fn value(param: &Param) -> Json {
         "mean" => json!([0.5, 0.4, 0.3]),
         "std" => json!([0.2, 0.3, 0.4]),
         "dtype" => json!("f32"),
-        "size" => json!([9, 13]),
+        "size" | "target_size" | "min_size" => json!([9, 13]),
         "kernel_size" => json!(3),
         _ => match param.python {
             python if python.starts_with("int") => json!(2),

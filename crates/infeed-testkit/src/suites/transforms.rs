@@ -2,7 +2,7 @@
 
 use super::{args, building, guarded};
 use infeed::transform::ENTRIES;
-use infeed_core::{Context, Dim, Entry, FieldSpec, Image, Rng, Scratch, Transform, Value};
+use infeed_core::{Context, Dim, Entry, FieldKind, FieldSpec, Image, Reach, Rng, Scratch, Transform, Value};
 
 const SIZE: (u32, u32) = (30, 20);
 
@@ -24,6 +24,10 @@ fn keeps_promise(entry: &Entry<dyn Transform>) -> Result<(), String> {
     let mut input = FieldSpec::image(Dim::Fixed(3));
     input.shape = vec![Dim::Fixed(SIZE.1 as usize), Dim::Fixed(SIZE.0 as usize), Dim::Fixed(3)];
     let spec = transform.spec(&input).map_err(|e| e.to_string())?;
+    moves_what_lies_in_it(&*transform)?;
+    if transform.reach() == Reach::Scene {
+        return Ok(());
+    }
     for row in 0..10 {
         let (image, pixels) = apply(&*transform, row)?;
         let fits = spec.fixed_shape().is_none_or(|shape| shape == image.shape());
@@ -32,6 +36,33 @@ fn keeps_promise(entry: &Entry<dyn Transform>) -> Result<(), String> {
         }
         if apply(&*transform, row)?.1 != pixels {
             return Err(format!("gives different pixels the second time, in row {row}"));
+        }
+    }
+    Ok(())
+}
+
+/// A transform that moves pixels takes what lies in an image, and tells where it moves to; others take colours alone.
+fn moves_what_lies_in_it(transform: &dyn Transform) -> Result<(), String> {
+    let boxes =
+        FieldSpec { kind: FieldKind::Boxes, ..FieldSpec::array(infeed_core::Dtype::F32, vec![Dim::Any]) };
+    let taken = transform.spec(&boxes).is_ok();
+    let moves = matches!(transform.reach(), Reach::Places | Reach::Scene);
+    if taken != moves {
+        return Err(format!("reaches {:?}, and boxes are taken: {taken}", transform.reach()));
+    }
+    if transform.reach() != Reach::Places {
+        return Ok(());
+    }
+    for row in 0..10 {
+        let told = transform.moves(SIZE, None, &mut Rng::at(3, 1, row, 0)).map_err(|e| e.to_string())?;
+        let size = told.list.iter().fold(SIZE, |size, step| step.canvas(size));
+        let (image, _) = apply(transform, row)?;
+        if size != (image.width(), image.height()) {
+            return Err(format!(
+                "tells {size:?} and makes {}x{}, in row {row}",
+                image.width(),
+                image.height()
+            ));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
 use crate::order::Why;
-use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Hold, Result, Scratch, Spec, Tensor, Value, memory};
+use infeed_core::{Dtype, Error, FieldSpec, Hold, Result, Scratch, Spec, Tensor, Value, memory};
 use std::sync::{Arc, Mutex};
 
 /// How a field is laid out in batches, settled by the plan.
@@ -33,7 +33,7 @@ impl ColumnLayout {
     pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> ColumnLayout {
         match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, padding) {
             (Some(shape), Some(bytes), ..) => ColumnLayout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, FieldKind::Array | FieldKind::Image(_), Some(padding)) => {
+            (_, _, kind, Some(padding)) if kind.is_dense() => {
                 ColumnLayout::Pad { dtype: spec.dtype, padding }
             }
             _ => ColumnLayout::List,

@@ -8,6 +8,7 @@
 //!
 //! A new decoder or codec is a folder here and one entry in its table.
 
+mod boxes;
 mod bytes;
 mod codec;
 #[cfg(feature = "images")]
@@ -19,7 +20,11 @@ mod image;
 #[cfg(feature = "images")]
 mod jpeg;
 mod json;
+mod keypoints;
+#[cfg(feature = "images")]
+mod mask;
 mod npy;
+mod numbers;
 #[cfg(feature = "images")]
 mod orient;
 #[cfg(feature = "images")]
@@ -54,6 +59,10 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
     &image::GRAY,
     #[cfg(feature = "images")]
     &image::STORED,
+    #[cfg(feature = "images")]
+    &mask::ENTRY,
+    &boxes::ENTRY,
+    &keypoints::ENTRY,
     &scalar::INT,
     &scalar::FLOAT,
     &text::ENTRY,

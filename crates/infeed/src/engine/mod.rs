@@ -26,6 +26,7 @@ mod course;
 mod cpus;
 mod feed;
 mod home;
+mod joint;
 mod loader;
 mod options;
 mod pack;

@@ -1,8 +1,8 @@
 //! Making one sample on one thread: decode, transform and write run back to back while the bytes are in cache.
 
 use super::{
-    Plan,
-    plan::{Branch, Chain, FilterInput, Start},
+    Plan, joint,
+    plan::{Branch, Chain, ChainStep, FilterInput, Joint, Start},
 };
 use crate::{batch::SampleSlot, order::filter::Scalar};
 use infeed_core::{Context, Dtype, Error, Record, Result, Rng, Scratch, Value};
@@ -18,7 +18,8 @@ pub(super) fn make(
 ) -> Result<bool> {
     let branch = plan.branch(row);
     let mut maker = Maker { plan, branch, epoch, row, record, scratch, begun: vec![] };
-    if !branch.filters.is_empty() || branch.chains.iter().any(|c| !c.forks.is_empty()) {
+    let together = !branch.joints.is_empty() || branch.chains.iter().any(|c| !c.forks.is_empty());
+    if !branch.filters.is_empty() || together {
         return maker.in_stages(slot);
     }
     for (column, chain) in branch.chains.iter().enumerate() {
@@ -66,14 +67,17 @@ impl<'a> Maker<'a> {
                  does not decode `{}` does not need it",
                 chain.name
             ))),
-            other => Err(Error::sample(format!("cannot decode {}", other.what()))),
+            _ => decoder.decode_value(value, self.scratch),
         }
     }
 
     /// Applies the transforms `from..to` of a chain to a value.
     fn advance(&mut self, chain: &Chain, mut value: Value, from: usize, to: usize) -> Result<Value> {
         let to = to.min(chain.transforms.len());
-        for (stage, transform) in chain.transforms.get(from..to).unwrap_or_default() {
+        for (stage, step) in chain.transforms.get(from..to).unwrap_or_default() {
+            let ChainStep::Own(transform) = step else {
+                return Err(Error::Internal { what: format!("a joint of `{}` was passed by", chain.name) });
+            };
             let rng = Rng::at(self.plan.seed, self.epoch, self.row, *stage);
             transform.apply(&mut value, &mut Context { rng, scratch: self.scratch })?;
         }
@@ -101,25 +105,56 @@ impl<'a> Maker<'a> {
                 Start::Copy { at, after, .. } => self.reach(*at, *after).map(drop)?,
             }
         }
-        let Some(FieldUnderWay { mut value, mut done, mut forks }) = self.begun[column].take() else {
-            return Ok(());
-        };
-        while let Some(fork) = chain.forks.get(forks).filter(|f| f.after <= to) {
-            value = self.advance(chain, value, done, fork.after)?;
-            done = fork.after;
-            forks += 1;
-            if chain.shared
-                && let Value::Image(image) = &mut value
-            {
-                image.share();
+        let to = to.min(chain.transforms.len());
+        loop {
+            let Some(FieldUnderWay { mut value, mut done, mut forks }) = self.begun[column].take() else {
+                return Ok(());
+            };
+            let joint = (done..to).find(|at| matches!(chain.transforms[*at].1, ChainStep::Joint(_)));
+            let stop = joint.unwrap_or(to);
+            while let Some(fork) = chain.forks.get(forks).filter(|f| f.after <= stop) {
+                value = self.advance(chain, value, done, fork.after)?;
+                done = done.max(fork.after);
+                forks += 1;
+                if chain.shared
+                    && let Value::Image(image) = &mut value
+                {
+                    image.share();
+                }
+                for copy in &fork.to {
+                    let value = self.decoded(&self.branch.chains[*copy], value.clone())?;
+                    self.begun[*copy] = Some(FieldUnderWay { value, done: 0, forks: 0 });
+                }
             }
-            for copy in &fork.to {
-                let value = self.decoded(&self.branch.chains[*copy], value.clone())?;
-                self.begun[*copy] = Some(FieldUnderWay { value, done: 0, forks: 0 });
+            let value = self.advance(chain, value, done, stop)?;
+            self.begun[column] = Some(FieldUnderWay { value, done: done.max(stop), forks });
+            match joint.map(|at| &chain.transforms[at].1) {
+                Some(ChainStep::Joint(number)) => self.join(*number)?,
+                _ => return Ok(()),
             }
         }
-        let value = self.advance(chain, value, done, to)?;
-        self.begun[column] = Some(FieldUnderWay { value, done: done.max(to), forks });
+    }
+
+    /// Takes a step that several fields take together, once all of them have come so far.
+    fn join(&mut self, number: usize) -> Result<()> {
+        let joint: &'a Joint = &self.branch.joints[number];
+        for part in &joint.parts {
+            self.reach(part.column, part.after)?;
+        }
+        let lost =
+            |name: &str| Error::Internal { what: format!("the field `{name}` was used up before a joint") };
+        let mut values = Vec::with_capacity(joint.parts.len());
+        for part in &joint.parts {
+            let begun = self.begun[part.column].as_mut().filter(|b| b.done == part.after);
+            values.push(std::mem::take(&mut begun.ok_or_else(|| lost(&part.name))?.value));
+        }
+        let rng = Rng::at(self.plan.seed, self.epoch, self.row, joint.stage);
+        joint::apply(joint, &mut values, rng, self.scratch)?;
+        for (part, value) in joint.parts.iter().zip(values) {
+            if let Some(begun) = &mut self.begun[part.column] {
+                (begun.value, begun.done) = (value, part.after + 1);
+            }
+        }
         Ok(())
     }
 
@@ -144,6 +179,10 @@ impl<'a> Maker<'a> {
             if !keep.map_err(|e| Error::sample(format!("filter `{}`: {e}", filter.text)))? {
                 return Ok(false);
             }
+        }
+        // A field that is written is used up, so all that needs others comes first.
+        for part in branch.joints.iter().flat_map(|j| &j.parts) {
+            self.reach(part.column, part.after + 1)?;
         }
         for (column, (name, _)) in self.plan.spec.fields.iter().enumerate() {
             self.reach(column, usize::MAX)?;

@@ -191,5 +191,7 @@ fn shape_of(value: &Value) -> Option<FieldSpec> {
             dtype: image.finish.dtype,
             shape: fixed(&image.shape()),
         },
+        // Streams hold records, and only decoders make these.
+        Value::Masks(_) | Value::Boxes(_) | Value::Points(_) => return None,
     })
 }

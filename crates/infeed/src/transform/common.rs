@@ -66,12 +66,19 @@ pub(super) fn need_image(name: &str, input: &FieldSpec) -> Result<()> {
     if matches!(input.kind, FieldKind::Image(_)) {
         return Ok(());
     }
-    let cure = if input.kind == FieldKind::Encoded {
-        "; decode it first, for example .decode(jpg=\"rgb\")"
-    } else {
-        ""
+    let cure = match input.kind {
+        FieldKind::Encoded => "; decode it first, for example .decode(jpg=\"rgb\")",
+        kind if kind.is_target() => {
+            "; it changes colours, which only images have: leave the field out of on="
+        }
+        _ => "",
     };
     Err(Error::plan(name, format!("works on images, but the field is {input}{cure}")))
+}
+
+/// Refuses anything but images and what lies in them: masks, boxes, points.
+pub(super) fn need_place(name: &str, input: &FieldSpec) -> Result<()> {
+    if input.kind.is_target() { Ok(()) } else { need_image(name, input) }
 }
 
 /// Returns a dimension if it is fixed.

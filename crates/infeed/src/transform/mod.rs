@@ -47,6 +47,7 @@ mod random_erasing;
 #[cfg(feature = "images")]
 mod random_grayscale;
 mod random_horizontal_flip;
+mod random_iou_crop;
 #[cfg(feature = "images")]
 mod random_perspective;
 #[cfg(feature = "images")]
@@ -54,10 +55,13 @@ mod random_posterize;
 mod random_resized_crop;
 #[cfg(feature = "images")]
 mod random_rotation;
+mod random_shortest_size;
 #[cfg(feature = "images")]
 mod random_solarize;
 mod random_vertical_flip;
+mod random_zoom_out;
 mod resize;
+mod scale_jitter;
 mod to_chw;
 mod to_dtype;
 mod to_hwc;
@@ -87,6 +91,10 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &random_horizontal_flip::ENTRY,
     &random_vertical_flip::ENTRY,
     &pad::ENTRY,
+    &random_iou_crop::ENTRY,
+    &random_zoom_out::ENTRY,
+    &random_shortest_size::ENTRY,
+    &scale_jitter::ENTRY,
     #[cfg(feature = "images")]
     &color_jitter::ENTRY,
     #[cfg(feature = "images")]

@@ -66,6 +66,16 @@ pub(super) fn need_pixels(name: &str, input: &FieldSpec) -> Result<()> {
     ))
 }
 
+/// Refuses anything but images whose values are still u8, and what lies in them.
+pub(super) fn need_place_pixels(name: &str, input: &FieldSpec) -> Result<()> {
+    if input.kind.is_target() { Ok(()) } else { need_pixels(name, input) }
+}
+
+/// Returns how an image is sampled and what is outside of it: classes of a mask are never mixed.
+pub(super) fn style(image: &Image, sampling: Sampling, fill: [u8; 4]) -> (Sampling, [u8; 4]) {
+    image.mask_fill().map_or((sampling, fill), |class| (Sampling::Nearest, class))
+}
+
 /// Refuses anything but gray and RGB images whose values are still u8.
 pub(super) fn need_colours(name: &str, input: &FieldSpec) -> Result<()> {
     need_pixels(name, input)?;
@@ -139,5 +149,6 @@ pub(super) fn warp(
     context: &mut Context<'_>,
 ) -> Result<()> {
     let width = image.width() as usize;
+    let (sampling, fill) = style(image, sampling, fill);
     redraw(image, context, |picture, out| warp_affine(picture, matrix, sampling, fill, width, out))
 }

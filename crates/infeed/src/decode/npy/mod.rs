@@ -32,6 +32,12 @@ pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
     build: |args| Ok(Box::new(Npy::new(args)?)),
 };
 
+/// The decoder without promises about type and shape.
+pub(super) fn plain() -> &'static dyn Decoder {
+    static PLAIN: Npy = Npy { dtype: None, shape: None };
+    &PLAIN
+}
+
 #[derive(Debug)]
 struct Npy {
     dtype: Option<Dtype>,

@@ -1,8 +1,11 @@
 //! Branches: what happens to the fields of a row.
 
-use super::filter::SampleFilter;
+use super::{
+    filter::SampleFilter,
+    targets::{Joint, Target},
+};
 use crate::{decode, families, transform};
-use infeed_core::{Decoder, Error, FieldKind, FieldSpec, Result, Spec, Transform};
+use infeed_core::{Decoder, Error, FieldKind, FieldSpec, Reach, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -36,13 +39,22 @@ pub(crate) struct Fork {
     pub(crate) to: Vec<usize>,
 }
 
+/// One step of a chain.
+#[derive(Debug, Clone)]
+pub(crate) enum ChainStep {
+    /// A transform of this field.
+    Own(Arc<dyn Transform>),
+    /// A step that several fields take together: its number among the joints.
+    Joint(usize),
+}
+
 /// What happens to one field: decode, then transforms, each with its stage number.
 #[derive(Debug, Clone)]
 pub(crate) struct Chain {
     pub(crate) name: Arc<str>,
     pub(crate) start: Start,
     pub(crate) decoder: Option<Arc<dyn Decoder>>,
-    pub(crate) transforms: Vec<(u64, Arc<dyn Transform>)>,
+    pub(crate) transforms: Vec<(u64, ChainStep)>,
     /// What `explain()` shows: each step with the spec after it.
     pub(crate) steps: Vec<(String, FieldSpec)>,
     /// Whether a stage that copied it asked to keep it.
@@ -89,13 +101,28 @@ pub(crate) struct Branch {
     pub(super) spent: Vec<Chain>,
     /// Conditions on samples, in the order of the stages.
     pub(crate) filters: Vec<SampleFilter>,
+    /// Fields that lie in an image.
+    pub(super) targets: Vec<Target>,
+    /// Steps that several fields take together, in the order of the stages.
+    pub(crate) joints: Vec<Joint>,
+    /// Fields that were not selected.
+    pub(super) dropped: Vec<Arc<str>>,
 }
 
 impl Branch {
     /// Creates a branch with the fields as they are stored.
     pub(super) fn stored(end: u64, spec: Spec) -> Self {
         let chains = spec.fields.iter().map(|(name, f)| Chain::stored(name, "stored as", f)).collect();
-        Branch { end, spec, chains, spent: vec![], filters: vec![] }
+        Branch {
+            end,
+            spec,
+            chains,
+            spent: vec![],
+            filters: vec![],
+            targets: vec![],
+            joints: vec![],
+            dropped: vec![],
+        }
     }
 
     /// Returns the index of a field, or an error that lists the fields.
@@ -113,18 +140,25 @@ impl Branch {
     }
 
     /// Keeps these fields. Others are kept in the background if copies of them are used.
-    pub(super) fn select(&mut self, names: &[String]) {
+    pub(super) fn select(&mut self, names: &[String]) -> Result<()> {
+        if self.leaves_targets(names) {
+            self.end_targets()?;
+        }
         let wanted = |name: &str| names.iter().any(|k| k == name);
         let origin = |chain: &Chain| match &chain.start {
             Start::Copy { of, .. } => Some(Arc::clone(of)),
             Start::Stored { .. } => None,
         };
-        let origins: Vec<Arc<str>> = self.chains.iter().chain(&self.spent).filter_map(origin).collect();
+        let mut origins: Vec<Arc<str>> = self.chains.iter().chain(&self.spent).filter_map(origin).collect();
+        let kept = self.chains.iter().filter(|c| wanted(&c.name)).chain(&self.spent);
+        origins.extend(kept.flat_map(|c| self.joined_with(c)).collect::<Vec<_>>());
         let (kept, gone): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.chains).into_iter().partition(|c| wanted(&c.name));
         self.chains = kept;
+        self.dropped.extend(gone.iter().map(|c| Arc::clone(&c.name)));
         self.spent.extend(gone.into_iter().filter(|c| origins.contains(&c.name)));
         self.spec.fields.retain(|(n, _)| wanted(n));
+        Ok(())
     }
 
     pub(super) fn decode(&mut self, field: &str, name: &str, args: &Map<String, Json>) -> Result<()> {
@@ -134,6 +168,9 @@ impl Branch {
         let spec = decoder.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &stage))?;
         if self.chains[at].keep {
             return Err(Error::plan(stage, "stands after views() of the field: decode before"));
+        }
+        if let Some(rule) = decoder.target() {
+            self.note_target(field, rule);
         }
         self.chains[at].decoder = Some(Arc::from(decoder));
         self.chains[at].steps.push((format!("decode {name}"), spec.clone()));
@@ -150,12 +187,11 @@ impl Branch {
     ) -> Result<()> {
         let made: Arc<dyn Transform> =
             Arc::from(families::find(&transform::entries(), name, "transform")?.make(args)?);
+        let reach = made.reach();
         let fields: Vec<usize> = if on.is_empty() {
-            let of = |is: fn(FieldKind) -> bool| -> Vec<usize> {
-                (0..self.spec.fields.len()).filter(|i| is(self.spec.fields[*i].1.kind)).collect()
-            };
-            let images = of(|kind| matches!(kind, FieldKind::Image(_)));
-            if images.is_empty() { of(|kind| kind == FieldKind::Text) } else { images }
+            let found = self.places(reach);
+            let text = |i: &usize| self.spec.fields[*i].1.kind == FieldKind::Text;
+            if found.is_empty() { (0..self.spec.fields.len()).filter(text).collect() } else { found }
         } else {
             on.iter().map(|f| self.require(f, &format!("map {name}"))).collect::<Result<_>>()?
         };
@@ -165,11 +201,17 @@ impl Branch {
                 "finds no image or text: decode one first, for example .decode(jpg=\"rgb\"), or say which field with on=",
             ));
         }
+        self.check_left_behind(name, &fields, reach)?;
+        let fields = if matches!(reach, Reach::Places | Reach::Scene) {
+            self.join(name, fields, &made, stage)?
+        } else {
+            fields
+        };
         for (place, at) in fields.into_iter().enumerate() {
             let label = format!("map {name} on `{}`", self.spec.fields[at].0);
             let made = made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
             let spec = made.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &label))?;
-            self.chains[at].transforms.push((stage, made));
+            self.chains[at].transforms.push((stage, ChainStep::Own(made)));
             self.chains[at].steps.push((name.to_owned(), spec.clone()));
             self.spec.fields[at].1 = spec;
         }

@@ -1,6 +1,9 @@
 //! `map_batch`: transforms of whole batches.
 
-use super::{branch::restage, draft::Draft};
+use super::{
+    branch::{ChainStep, restage},
+    draft::Draft,
+};
 use crate::{batch::Change, mix};
 use infeed_core::{BatchTransform, Error, FieldKind, Result, Spec, registry};
 use serde_json::{Map, Value as Json};
@@ -66,7 +69,7 @@ impl Draft {
         // Bad samples are detected one by one, before they are in a batch.
         if let Some((field, check)) = last.transform.check(&last.before)? {
             for branch in &mut self.branches {
-                branch.chains[field].transforms.push((stage, Arc::clone(&check)));
+                branch.chains[field].transforms.push((stage, ChainStep::Own(Arc::clone(&check))));
             }
         }
         Ok(())

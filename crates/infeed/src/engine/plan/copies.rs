@@ -18,6 +18,7 @@ impl Branch {
         }
         // Fields that were copied before can be copied again.
         let again = self.spent.iter().position(|c| *c.name == *field);
+        self.copy_target(field, to);
         let mut chain = match again {
             Some(at) => self.spent.remove(at),
             None => {
@@ -74,6 +75,7 @@ impl Branch {
                 if let Start::Copy { of, .. } = &chain.start {
                     wanted.push(Arc::clone(of));
                 }
+                wanted.extend(self.joined_with(chain));
                 at += 1;
             }
             let Some(name) = wanted.pop() else { break };
@@ -111,6 +113,7 @@ impl Branch {
                 }
             }
         }
+        self.settle_joints()?;
         let visible = self.spec.fields.len();
         for ((at, after), to) in forks {
             self.chains[at].forks.push(Fork { after, to });

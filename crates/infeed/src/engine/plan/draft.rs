@@ -213,7 +213,7 @@ impl Draft {
     }
 
     /// Changes every branch in the same way; the branches keep the same fields.
-    fn each(&mut self, mut change: impl FnMut(&mut Branch) -> Result<()>) -> Result<()> {
+    pub(super) fn each(&mut self, mut change: impl FnMut(&mut Branch) -> Result<()>) -> Result<()> {
         self.branches.iter_mut().try_for_each(&mut change)?;
         self.spec = self.branches[0].spec.clone();
         for branch in &self.branches[1..] {
@@ -239,10 +239,7 @@ impl Draft {
                 }
             }
         }
-        self.each(|b| {
-            b.select(names);
-            Ok(())
-        })
+        self.each(|b| b.select(names))
     }
 
     /// Returns how samples become batches; without a batch stage, each sample is one.

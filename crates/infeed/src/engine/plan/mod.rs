@@ -13,13 +13,15 @@ mod join;
 mod leaves;
 mod orders;
 mod stream;
+mod targets;
 mod verify;
 
-pub(super) use branch::{Branch, Chain, Start};
+pub(super) use branch::{Branch, Chain, ChainStep, Start};
 pub(super) use bulk::Bulk;
 pub(super) use filter::FilterInput;
 pub use identity::Identity;
 pub use stream::StreamPlan;
+pub(super) use targets::{Joint, Part, PartRole};
 
 use crate::{
     batch::{Change, ColumnLayout},
@@ -111,7 +113,8 @@ impl Plan {
         }
         let leaves = Leaves::open(&recipe, open)?;
         let mut leaf = 0;
-        let draft = Draft::of(&recipe, &leaves, &mut leaf)?;
+        let mut draft = Draft::of(&recipe, &leaves, &mut leaf)?;
+        draft.each(Branch::end_targets)?;
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;

@@ -4,7 +4,7 @@ mod policies;
 
 use super::pixels::{FILL, SAMPLING, need_colours};
 use super::policy::{Space, Style, signed};
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+use infeed_core::{Args, Context, Entry, FieldSpec, Param, Reach, Result, Transform, Value};
 use policies::{CIFAR10, IMAGENET, Pair, SVHN};
 
 /// Number of magnitude bins in the lists.
@@ -47,6 +47,10 @@ impl Transform for AutoAugment {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_colours("AutoAugment", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Alone
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

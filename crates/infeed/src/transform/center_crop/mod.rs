@@ -1,7 +1,9 @@
 //! `CenterCrop`: the middle of the image, padded with black where the image is smaller.
 
-use super::common::{fixed, need_image, round_even};
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+use super::common::{fixed, need_place, round_even};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Entry, FieldSpec, Move, Moves, Param, Reach, Result, Rng, Transform, Value,
+};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -35,8 +37,17 @@ fn start(side: u32, crop: u32) -> i64 {
 
 impl Transform for CenterCrop {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_image("CenterCrop", input)?;
+        need_place("CenterCrop", input)?;
         Ok(input.with_size(fixed(self.height), fixed(self.width)))
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, (width, height): Canvas, _: Option<&Boxes>, _: &mut Rng) -> Result<Moves> {
+        let (left, top) = (start(width, self.width), start(height, self.height));
+        Ok(vec![Move::Crop { left, top, size: (self.width, self.height) }].into())
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

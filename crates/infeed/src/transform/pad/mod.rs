@@ -1,8 +1,9 @@
 //! `Pad`: adds a border.
 
-use super::common::{FILL, fill, fixed, known, need_image};
+use super::common::{FILL, fill, fixed, known, need_place};
 use infeed_core::{
-    Args, Context, Dim, Entry, Error, FieldSpec, Image, Param, Result, Transform, Value, memory,
+    Args, Boxes, Canvas, Context, Dim, Entry, Error, FieldSpec, Image, Move, Moves, Param, Reach, Result,
+    Rng, Transform, Value, memory,
 };
 
 /// The registry entry.
@@ -92,7 +93,6 @@ impl Pad {
                 self.sides
             )));
         }
-        let finish = image.finish;
         // Sides are at most 2^32, so their product is below 2^67 with four channels.
         let bytes = (w + left + right) as u128 * (h + top + bottom) as u128 * c as u128;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -106,21 +106,32 @@ impl Pad {
                 out.extend_from_slice(&pixels[at..at + c]);
             }
         }
-        *image = Image::raw((w + left + right) as u32, (h + top + bottom) as u32, c as u8, out)?;
-        image.finish = finish;
+        *image = Image::raw((w + left + right) as u32, (h + top + bottom) as u32, c as u8, out)?
+            .in_style_of(image);
         Ok(())
     }
 }
 
 impl Transform for Pad {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_image("Pad", input)?;
+        need_place("Pad", input)?;
         let [left, top, right, bottom] = self.sides;
         let grow = |d: Dim, by: u32| known(d).map_or(Dim::Any, |n| fixed(n + by));
         Ok(match input.image_dims() {
             Some((h, w, _)) => input.with_size(grow(h, top + bottom), grow(w, left + right)),
             None => input.clone(),
         })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, (width, height): Canvas, _: Option<&Boxes>, _: &mut Rng) -> Result<Moves> {
+        // Boxes stay around what was there: mirrored borders show no new things.
+        let [left, top, right, bottom] = self.sides;
+        let size = (width + left + right, height + top + bottom);
+        Ok(vec![Move::Crop { left: -i64::from(left), top: -i64::from(top), size }].into())
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

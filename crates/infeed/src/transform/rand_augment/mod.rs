@@ -2,7 +2,7 @@
 
 use super::pixels::{FILL, SAMPLING, need_colours};
 use super::policy::{Op, Space, Style, signed};
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+use infeed_core::{Args, Context, Entry, FieldSpec, Param, Reach, Result, Transform, Value};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -56,6 +56,10 @@ impl Transform for RandAugment {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_colours("RandAugment", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Alone
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

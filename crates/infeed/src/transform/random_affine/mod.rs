@@ -1,10 +1,13 @@
 //! `RandomAffine`: random rotation, translation, scale and shear.
 
 use super::common::round_even;
-use super::pixels::{FILL, SAMPLING, degrees, fill, need_pixels, sampling, warp};
+use super::pixels::{FILL, SAMPLING, degrees, fill, need_place_pixels, sampling, warp};
 use super::random_rotation::{CENTER, center};
-use infeed_core::{Args, Context, Entry, FieldSpec, Image, Param, Result, Rng, Transform, Value};
-use infeed_pixels::{Sampling, affine};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Entry, FieldSpec, Image, Move, Moves, Param, Reach, Result, Rng, Transform,
+    Value,
+};
+use infeed_pixels::{Affine, Sampling, affine};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -101,18 +104,30 @@ impl RandomAffine {
         Choice { angle, translate, scale, shear }
     }
 
+    fn matrix(&self, (width, height): Canvas, choice: &Choice) -> Affine {
+        let center = self.center.unwrap_or((f64::from(width) * 0.5, f64::from(height) * 0.5));
+        affine(center, choice.angle, choice.translate, choice.scale, choice.shear)
+    }
+
     fn warp(&self, image: &mut Image, choice: &Choice, context: &mut Context<'_>) -> Result<()> {
-        let middle = (f64::from(image.width()) * 0.5, f64::from(image.height()) * 0.5);
-        let center = self.center.unwrap_or(middle);
-        let matrix = affine(center, choice.angle, choice.translate, choice.scale, choice.shear);
+        let matrix = self.matrix((image.width(), image.height()), choice);
         warp(image, &matrix, self.sampling, self.fill, context)
     }
 }
 
 impl Transform for RandomAffine {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_pixels("RandomAffine", input)?;
+        need_place_pixels("RandomAffine", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, size: Canvas, _: Option<&Boxes>, rng: &mut Rng) -> Result<Moves> {
+        let from = self.matrix(size, &self.choose(size.0, size.1, rng));
+        Ok(vec![Move::Affine { from, size }].into())
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

@@ -1,8 +1,11 @@
 //! `RandomPerspective`: a random perspective, with a given probability.
 
-use super::pixels::{FILL, P, SAMPLING, fill, need_pixels, redraw, sampling};
-use infeed_core::{Args, Context, Entry, FieldSpec, Image, Param, Result, Rng, Transform, Value};
-use infeed_pixels::{Sampling, perspective, warp_perspective};
+use super::pixels::{FILL, P, SAMPLING, fill, need_place_pixels, redraw, sampling, style};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Entry, FieldSpec, Image, Move, Moves, Param, Reach, Result, Rng, Transform,
+    Value,
+};
+use infeed_pixels::{Perspective, Sampling, perspective, warp_perspective};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -57,21 +60,38 @@ impl RandomPerspective {
     }
 
     fn warp(&self, image: &mut Image, to: Corners, context: &mut Context<'_>) -> Result<()> {
-        let (right, low) = (f64::from(image.width()) - 1.0, f64::from(image.height()) - 1.0);
-        let from = [(0.0, 0.0), (right, 0.0), (right, low), (0.0, low)];
-        // Coinciding corners, as in images of one row, have no perspective: the image stays unchanged.
-        let Some(matrix) = perspective(from, to) else { return Ok(()) };
+        let Some(matrix) = matrix(image.width(), image.height(), to) else { return Ok(()) };
         let width = image.width() as usize;
+        let (sampling, fill) = style(image, self.sampling, self.fill);
         redraw(image, context, |picture, out| {
-            warp_perspective(picture, &matrix, self.sampling, self.fill, width, out);
+            warp_perspective(picture, &matrix, sampling, fill, width, out);
         })
     }
 }
 
+/// Returns where the pixels of the result come from. Coinciding corners, as in images of one row, have no perspective: the
+/// image stays unchanged.
+fn matrix(width: u32, height: u32, to: Corners) -> Option<Perspective> {
+    let (right, low) = (f64::from(width) - 1.0, f64::from(height) - 1.0);
+    perspective([(0.0, 0.0), (right, 0.0), (right, low), (0.0, low)], to)
+}
+
 impl Transform for RandomPerspective {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_pixels("RandomPerspective", input)?;
+        need_place_pixels("RandomPerspective", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, (width, height): Canvas, _: Option<&Boxes>, rng: &mut Rng) -> Result<Moves> {
+        if !rng.chance(self.p) {
+            return Ok(Moves::default());
+        }
+        let matrix = matrix(width, height, self.choose(width, height, rng));
+        Ok(matrix.map_or_else(Moves::default, |from| vec![Move::Perspective { from }].into()))
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

@@ -1,7 +1,9 @@
 //! `RandomResizedCrop`: a crop of random area and aspect ratio, resized. The decoder decodes only the crop.
 
-use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, need_image, round_even};
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Rng, Transform, Value};
+use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, need_place, round_even};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Entry, FieldSpec, Move, Moves, Param, Reach, Result, Rng, Transform, Value,
+};
 use infeed_resample::Filter;
 
 /// The registry entry.
@@ -102,8 +104,18 @@ impl RandomResizedCrop {
 
 impl Transform for RandomResizedCrop {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_image("RandomResizedCrop", input)?;
+        need_place("RandomResizedCrop", input)?;
         Ok(input.with_size(fixed(self.height), fixed(self.width)))
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, (width, height): Canvas, _: Option<&Boxes>, rng: &mut Rng) -> Result<Moves> {
+        let Crop { left, top, width, height } = self.choose(width, height, rng);
+        let crop = Move::Crop { left: left.into(), top: top.into(), size: (width, height) };
+        Ok(vec![crop, Move::Resize((self.width, self.height))].into())
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

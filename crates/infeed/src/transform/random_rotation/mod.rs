@@ -1,7 +1,10 @@
 //! `RandomRotation`: rotates by a random angle.
 
-use super::pixels::{FILL, SAMPLING, degrees, fill, need_pixels, resized, sampling, warp};
-use infeed_core::{Args, Context, Dim, Entry, FieldSpec, Image, Param, Result, Transform, Value};
+use super::pixels::{FILL, SAMPLING, degrees, fill, need_place_pixels, resized, sampling, style, warp};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Dim, Entry, FieldSpec, Image, Move, Moves, Param, Reach, Result, Rng,
+    Transform, Value,
+};
 use infeed_pixels::{Sampling, Turn, rotation, turn, warp_affine};
 
 /// The registry entry.
@@ -68,6 +71,25 @@ pub(super) struct Rotate {
 }
 
 impl Rotate {
+    /// Returns where [`Rotate::apply`] moves pixels to.
+    fn moves(&self, (width, height): Canvas, angle: f64) -> Moves {
+        let (w, h) = (f64::from(width), f64::from(height));
+        let turned = self.expand || width == height;
+        let right = match angle.rem_euclid(360.0) {
+            _ if self.center.is_some() => None,
+            0.0 => return Moves::default(),
+            180.0 => Some(([-1.0, 0.0, w, 0.0, -1.0, h], (width, height))),
+            90.0 if turned => Some(([0.0, -1.0, w, 1.0, 0.0, 0.0], (height, width))),
+            270.0 if turned => Some(([0.0, 1.0, 0.0, -1.0, 0.0, h], (height, width))),
+            _ => None,
+        };
+        let (from, size) = right.unwrap_or_else(|| {
+            let to = rotation(width as usize, height as usize, angle, self.expand, self.center);
+            (to.matrix, (to.width as u32, to.height as u32))
+        });
+        vec![Move::Affine { from, size }].into()
+    }
+
     /// Rotates by `angle` degrees. As in Pillow, right angles move whole pixels if the result has their shape.
     pub(super) fn apply(&self, image: &mut Image, angle: f64, context: &mut Context<'_>) -> Result<()> {
         let (width, height) = (image.width(), image.height());
@@ -95,16 +117,26 @@ impl Rotate {
         if !self.expand {
             return warp(image, &to.matrix, self.sampling, self.fill, context);
         }
+        let (sampling, fill) = style(image, self.sampling, self.fill);
         resized(image, (to.width as u32, to.height as u32), context, |picture, out| {
-            warp_affine(picture, &to.matrix, self.sampling, self.fill, to.width, out);
+            warp_affine(picture, &to.matrix, sampling, fill, to.width, out);
         })
     }
 }
 
 impl Transform for RandomRotation {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_pixels("RandomRotation", input)?;
+        need_place_pixels("RandomRotation", input)?;
         Ok(if self.rotate.expand { input.with_size(Dim::Any, Dim::Any) } else { input.clone() })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, size: Canvas, _: Option<&Boxes>, rng: &mut Rng) -> Result<Moves> {
+        let angle = rng.uniform(self.degrees.0, self.degrees.1);
+        Ok(self.rotate.moves(size, angle))
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

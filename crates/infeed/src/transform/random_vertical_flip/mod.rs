@@ -1,7 +1,9 @@
 //! `RandomVerticalFlip`: mirrors top and bottom, with a given probability.
 
-use super::common::need_image;
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+use super::common::need_place;
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Entry, FieldSpec, Move, Moves, Param, Reach, Result, Rng, Transform, Value,
+};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -22,8 +24,16 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 
 impl Transform for Flip {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_image("RandomVerticalFlip", input)?;
+        need_place("RandomVerticalFlip", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, _: Canvas, _: Option<&Boxes>, rng: &mut Rng) -> Result<Moves> {
+        Ok(if rng.chance(self.p) { vec![Move::FlipY].into() } else { Moves::default() })
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

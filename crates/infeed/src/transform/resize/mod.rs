@@ -1,7 +1,10 @@
 //! `Resize`: resizes to a size, or the short side to a length.
 
-use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, known, need_image};
-use infeed_core::{Args, Context, Dim, Entry, FieldSpec, Param, Result, Transform, Value};
+use super::common::{ANTIALIAS, INTERPOLATION, filter, fixed, known, need_place};
+use infeed_core::{
+    Args, Boxes, Canvas, Context, Dim, Entry, FieldSpec, Move, Moves, Param, Reach, Result, Rng, Transform,
+    Value,
+};
 use infeed_resample::Filter;
 
 /// The registry entry.
@@ -80,7 +83,7 @@ impl Resize {
 
 impl Transform for Resize {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
-        need_image("Resize", input)?;
+        need_place("Resize", input)?;
         let size = match (self.size_if_fixed(), input.image_dims()) {
             (Some(size), _) => Some(size),
             (None, Some((h, w, _))) => known(h).zip(known(w)).map(|(h, w)| self.target(h, w)),
@@ -90,6 +93,15 @@ impl Transform for Resize {
             Some((h, w)) => input.with_size(fixed(h), fixed(w)),
             None => input.with_size(Dim::Any, Dim::Any),
         })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Places
+    }
+
+    fn moves(&self, (width, height): Canvas, _: Option<&Boxes>, _: &mut Rng) -> Result<Moves> {
+        let (height, width) = self.target(height, width);
+        Ok(vec![Move::Resize((width, height))].into())
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {

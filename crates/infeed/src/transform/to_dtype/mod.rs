@@ -1,12 +1,14 @@
 //! `ToDtype`: converts to another dtype.
 
 use super::common::need_image;
-use infeed_core::{Args, Context, Dtype, Entry, Error, FieldSpec, Param, Result, Transform, Value};
+use infeed_core::{
+    Args, Context, Dtype, Entry, Error, FieldKind, FieldSpec, Param, Result, Transform, Value,
+};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "ToDtype",
-    about: "another element type: u8, f32, f16 or bf16",
+    about: "another element type: u8, f32, f16 or bf16; for masks also the integer types",
     params: &[
         Param {
             name: "dtype",
@@ -32,15 +34,28 @@ struct ToDtype {
 
 fn build(args: &Args) -> Result<Box<dyn Transform>> {
     let dtype = args.dtype("dtype")?;
-    if !matches!(dtype, Dtype::U8 | Dtype::F32 | Dtype::F16 | Dtype::Bf16) {
-        return Err(args.error("dtype", "must be u8, f32, f16 or bf16 for images"));
-    }
     Ok(Box::new(ToDtype { dtype, scale: args.flag("scale")? }))
 }
 
 impl Transform for ToDtype {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        let (images, masks) = (
+            [Dtype::U8, Dtype::F32, Dtype::F16, Dtype::Bf16].as_slice(),
+            [Dtype::U8, Dtype::U16, Dtype::I16, Dtype::I32, Dtype::I64, Dtype::F32].as_slice(),
+        );
+        let refuse = |what: &str| Error::plan("ToDtype", format!("dtype must be {what}, got {}", self.dtype));
+        if input.kind == FieldKind::Mask {
+            if self.scale || !masks.contains(&self.dtype) {
+                return Err(refuse(
+                    "u8, u16, i16, i32, i64 or f32 for masks, whose classes are never scaled",
+                ));
+            }
+            return Ok(FieldSpec { dtype: self.dtype, ..input.clone() });
+        }
         need_image("ToDtype", input)?;
+        if !images.contains(&self.dtype) {
+            return Err(refuse("u8, f32, f16 or bf16 for images"));
+        }
         if self.dtype == Dtype::U8 && input.dtype != Dtype::U8 {
             return Err(Error::plan(
                 "ToDtype",

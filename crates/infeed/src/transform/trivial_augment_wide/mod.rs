@@ -3,7 +3,7 @@
 use super::pixels::{FILL, SAMPLING, need_colours};
 use super::policy::{Op, Space, Style, signed};
 use super::rand_augment::BINS;
-use infeed_core::{Args, Context, Entry, FieldSpec, Param, Result, Transform, Value};
+use infeed_core::{Args, Context, Entry, FieldSpec, Param, Reach, Result, Transform, Value};
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
@@ -30,6 +30,10 @@ impl Transform for TrivialAugmentWide {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_colours("TrivialAugmentWide", input)?;
         Ok(input.clone())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Alone
     }
 
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
