@@ -215,7 +215,7 @@ class RandomEqualize(Transform):
 class Normalize(Transform):
     """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first
     * mean: mean of each channel, in 0..1
-    * std: standard deviation of each channel
+    * std: standard deviation of each channel, in the same units
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None: ...

@@ -20,7 +20,7 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
             name: "std",
             python: "Sequence[float]",
             default: None,
-            about: "standard deviation of each channel",
+            about: "standard deviation of each channel, in the same units",
         },
     ],
     build,
@@ -45,6 +45,25 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     Ok(Box::new(Normalize { mean, std }))
 }
 
+impl Normalize {
+    /// Refuses numbers that belong to pixels of 0..255: u8 pixels are scaled to 0..1 first, so every pixel of the result
+    /// would be about the same.
+    fn check_units(&self) -> Result<()> {
+        for (name, numbers) in [("mean", &self.mean), ("std", &self.std)] {
+            if let Some(odd) = numbers.iter().find(|n| **n > 1.0) {
+                return Err(Error::plan(
+                    "Normalize",
+                    format!(
+                        "{name} has {odd}, but u8 images are scaled to 0..1 first: divide mean and std by 255, or put \
+                         T.ToDtype(\"f32\") before it, which keeps 0..255"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Transform for Normalize {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("Normalize", input)?;
@@ -59,6 +78,7 @@ impl Transform for Normalize {
         }
         let mut out = input.with_layout(PixelLayout::Chw);
         if out.dtype == Dtype::U8 {
+            self.check_units()?;
             out.dtype = Dtype::F32;
         }
         Ok(out)
@@ -84,5 +104,28 @@ impl Transform for Normalize {
         }
         image.finish.layout = PixelLayout::Chw;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn units_of_255_are_refused_for_scaled_pixels_only() {
+        let bytes = FieldSpec::image(Dim::Fixed(3));
+        let floats = FieldSpec { dtype: Dtype::F32, ..bytes.clone() };
+        let make = |mean: f64, std: f64| {
+            ENTRY
+                .make(json!({"mean": [0.1, mean, 0.1], "std": [std, 0.2, 0.2]}).as_object().unwrap())
+                .unwrap()
+        };
+        for (mean, std, wrong) in [(123.7, 58.4, "mean"), (0.5, 58.4, "std")] {
+            let error = make(mean, std).spec(&bytes).unwrap_err().to_string();
+            assert!(error.contains(wrong) && error.contains("255"), "{error}");
+            assert!(make(mean, std).spec(&floats).is_ok());
+        }
+        assert!(make(1.0, 1.0).spec(&bytes).is_ok());
     }
 }
