@@ -288,7 +288,7 @@ class MaskTokens(Transform):
     * keep: share of the chosen tokens that stay as they are
     * random: share of the chosen tokens that become any other
     * special: tokens that are never chosen
-    * ignore: label of tokens that were not chosen
+    * ignore: label of tokens that were not chosen, and of padding
     * whole_words: path of the tokenizer.json, to choose words with all their tokens
     """
 

@@ -36,6 +36,18 @@ pub trait Transform: Debug + Send + Sync {
         Ok(Moves::default())
     }
 
+    /// Refuses a number of fields it cannot be applied to at once: a transform that makes an input and the expected
+    /// output would lose one of them on a single field.
+    fn check_fields(&self, _count: usize) -> Result<()> {
+        Ok(())
+    }
+
+    /// The value that pads the field it made, if samples of different length are padded into one array: what a loss
+    /// ignores, for labels. `None` leaves the choice to the batch.
+    fn pad_value(&self) -> Option<f64> {
+        None
+    }
+
     /// Changes the value.
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()>;
 }

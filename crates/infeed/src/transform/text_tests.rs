@@ -146,8 +146,12 @@ fn slips_are_named() {
     let unsigned = FieldSpec::array(Dtype::U16, vec![Dim::Any]);
     let masking = make("MaskTokens", &json!({"mask": 5, "vocab": 9})).unwrap();
     assert!(at(&*masking, 0).unwrap().spec(&unsigned).is_ok());
-    let error = at(&*masking, 1).unwrap().spec(&unsigned).unwrap_err().to_string();
-    assert!(error.contains("-100") && error.contains("int64"), "{error}");
+    // Labels have room for -100 whatever the tokens are.
+    assert_eq!(at(&*masking, 1).unwrap().spec(&unsigned).unwrap().dtype, Dtype::I64);
+    let small = FieldSpec::array(Dtype::I8, vec![Dim::Any]);
+    let many = make("MaskTokens", &json!({"mask": 5, "vocab": 300})).unwrap();
+    let error = at(&*many, 0).unwrap().spec(&small).unwrap_err().to_string();
+    assert!(error.contains("299") && error.contains("int64"), "{error}");
     let pad = make("PadTo", &json!({"length": 3})).unwrap();
     let error = pad.spec(&FieldSpec::array(Dtype::I32, vec![Dim::Fixed(5)])).unwrap_err().to_string();
     assert!(error.contains("Truncate"), "{error}");

@@ -2,6 +2,27 @@
 
 use infeed_core::{Dtype, Error, FieldKind, FieldSpec, Result, Tensor, read_integers, write_integers};
 
+/// The type of labels, whatever the type of the tokens: losses such as torch's `cross_entropy` take no other.
+pub(super) const LABELS: Dtype = Dtype::I64;
+
+/// The label that losses ignore by default.
+pub(super) const IGNORED: i64 = -100;
+
+/// Refuses a single field: the transform makes `second` from a copy of the field, and without it that part is lost.
+pub(super) fn need_two(name: &str, second: &str, method: &str, count: usize) -> Result<()> {
+    if count >= 2 {
+        return Ok(());
+    }
+    Err(Error::plan(
+        name,
+        format!(
+            "works on two fields, on=[\"tokens\", \"{second}\"], and makes the {second} from a copy of the tokens: \
+             {method} makes the copy and both fields, or make it with \
+             .views(\"tokens\", 1, to=\"{second}\", keep=True) and use on=[\"tokens\", \"{second}_0\"]"
+        ),
+    ))
+}
+
 /// Refuses anything but a list of integers.
 pub(super) fn need_tokens(name: &str, input: &FieldSpec) -> Result<()> {
     if input.kind == FieldKind::Array && input.shape.len() == 1 && is_whole(input.dtype) {

@@ -6,9 +6,13 @@ use super::{
 };
 use crate::recipe::PackMode;
 use infeed_core::{
-    Dim, Dtype, Error, FieldKind, FieldSpec, Record, Result, Spec, Tensor, Value, write_integers,
+    Dim, Dtype, Error, FieldKind, FieldSpec, Record, Result, Spec, Tensor, Value, format::Fields,
+    write_integers,
 };
 use std::sync::Arc;
+
+/// The type of labels, whatever the type of the tokens: losses such as torch's `cross_entropy` take no other.
+const LABELS: Dtype = Dtype::I64;
 
 /// Returns the spec of the packed fields, if the input field can be packed.
 pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
@@ -25,7 +29,7 @@ pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
     let row = |dtype| FieldSpec::array(dtype, vec![Dim::Fixed(settings.length)]);
     let mut fields: Vec<(Arc<str>, FieldSpec)> = vec![(settings.on.as_str().into(), row(settings.dtype))];
     for (name, wanted, spec) in [
-        ("labels", settings.labels, row(settings.dtype)),
+        ("labels", settings.labels, row(LABELS)),
         ("segment_ids", settings.segment_ids, row(Dtype::I32)),
         ("position_ids", settings.position_ids, row(Dtype::I32)),
         ("cu_seqlens", settings.cu_seqlens, FieldSpec::array(Dtype::I32, vec![Dim::Any])),
@@ -38,6 +42,15 @@ pub(super) fn spec(settings: &Settings, input: &FieldSpec) -> Result<Spec> {
         }
     }
     Ok(Spec { fields })
+}
+
+/// Returns the fields as saved states know them: in older versions labels had the type of the tokens.
+pub(super) fn of_states(settings: &Settings, spec: &Spec) -> Fields {
+    let mut fields = spec.fields.clone();
+    for (_, field) in fields.iter_mut().filter(|(name, _)| settings.labels && **name == *"labels") {
+        field.dtype = settings.dtype;
+    }
+    fields
 }
 
 /// Makes the requested fields of a sequence.
@@ -72,7 +85,7 @@ fn labels(settings: &Settings, sequence: &Sequence) -> Result<Tensor> {
         let last = settings.mode != PackMode::Concat && ends.peek() == Some(&(at + 1));
         sequence.tokens.get(at + 1).copied().filter(|_| !last).unwrap_or(IGNORED)
     };
-    write_integers(settings.dtype, (0..settings.length).map(label).collect::<Vec<_>>().into_iter())
+    write_integers(LABELS, (0..settings.length).map(label).collect::<Vec<_>>().into_iter())
 }
 
 /// Computes one number per token from its document and its position in it; 0 for padding.

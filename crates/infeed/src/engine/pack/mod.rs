@@ -15,7 +15,7 @@ mod settings;
 use super::{Loader, OnError, Opened, Options, Plan};
 use crate::recipe::{PackRecipe, Recipe, SourceRecipe, Stage};
 use flow::PackFlow;
-use infeed_core::{Begin, Cursor, Error, Flow, Order as _, Result, Spec, Stream};
+use infeed_core::{Begin, Cursor, Error, Flow, Order as _, Result, Spec, Stream, format::Fields};
 use marks::{Mark, Marks};
 use settings::Settings;
 use std::sync::Arc;
@@ -66,6 +66,10 @@ impl Stream for PackStream {
 
     fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    fn fields_of_states(&self) -> Fields {
+        fields::of_states(&self.settings, &self.spec)
     }
 
     fn parts(&self) -> u64 {

@@ -44,9 +44,6 @@ impl Settings {
                 return refuse(format!("{name}={} does not fit {dtype}", token.unwrap_or(0)));
             }
         }
-        if pack.labels && !dtype.holds(IGNORED) && pack.mode != PackMode::Concat {
-            return refuse(format!("labels need the number {IGNORED}, which {dtype} does not have"));
-        }
         if pack.stride.is_some() && pack.mode != PackMode::Windows {
             return refuse("stride= belongs to mode=\"windows\"".to_owned());
         }

@@ -207,6 +207,7 @@ impl Branch {
         } else {
             fields
         };
+        let count = fields.len();
         for (place, at) in fields.into_iter().enumerate() {
             let label = format!("map {name} on `{}`", self.spec.fields[at].0);
             let made = made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
@@ -215,7 +216,7 @@ impl Branch {
             self.chains[at].steps.push((name.to_owned(), spec.clone()));
             self.spec.fields[at].1 = spec;
         }
-        Ok(())
+        made.check_fields(count).map_err(|e| restage(e, &format!("map {name}")))
     }
 
     /// Arranges the fields as in `spec`. A field that these rows lack becomes missing.

@@ -2,7 +2,7 @@
 
 use super::{
     sequence::tensor,
-    tokens::{need_room, need_tokens, read, write},
+    tokens::{IGNORED, LABELS, need_room, need_tokens, need_two, read, write},
 };
 use infeed_core::{Args, Context, Dim, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 use infeed_text::Corruption;
@@ -80,8 +80,11 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 impl Transform for CorruptSpans {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_tokens("CorruptSpans", input)?;
-        need_room("CorruptSpans", "sentinel_start", self.sentinel, input.dtype)?;
         let mut out = input.clone();
+        if self.targets {
+            out.dtype = LABELS;
+        }
+        need_room("CorruptSpans", "sentinel_start", self.sentinel, out.dtype)?;
         if let Some(Dim::Fixed(n)) = out.shape.first_mut() {
             let (inputs, targets) = self.corruption.sizes(*n);
             *n = if self.targets { targets } else { inputs };
@@ -99,15 +102,27 @@ impl Transform for CorruptSpans {
         }
     }
 
+    fn check_fields(&self, count: usize) -> Result<()> {
+        need_two(
+            "CorruptSpans",
+            "targets",
+            ".corrupt_spans(on=\"tokens\", targets=\"targets\", sentinel_start=...)",
+            count,
+        )
+    }
+
+    fn pad_value(&self) -> Option<f64> {
+        self.targets.then_some(IGNORED as f64)
+    }
+
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
         let tensor = tensor(value)?;
         let tokens = read(tensor)?;
-        let out = if self.targets {
-            self.corruption.targets(&tokens, &mut context.rng)
+        *tensor = if self.targets {
+            write(LABELS, &self.corruption.targets(&tokens, &mut context.rng)?)?
         } else {
-            self.corruption.inputs(&tokens, &mut context.rng)
+            write(tensor.dtype, &self.corruption.inputs(&tokens, &mut context.rng)?)?
         };
-        *tensor = write(tensor.dtype, &out?)?;
         Ok(())
     }
 }

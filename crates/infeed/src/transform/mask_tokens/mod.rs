@@ -2,7 +2,7 @@
 
 use super::{
     sequence::tensor,
-    tokens::{need_room, need_tokens, read, write},
+    tokens::{LABELS, need_room, need_tokens, need_two, read, write},
 };
 use infeed_core::{Args, Context, Entry, Error, FieldSpec, Param, Result, Transform, Value};
 use infeed_text::{Encoder, Masking, Options};
@@ -43,7 +43,7 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
             name: "ignore",
             python: "int",
             default: Some("-100"),
-            about: "label of tokens that were not chosen",
+            about: "label of tokens that were not chosen, and of padding",
         },
         Param {
             name: "whole_words",
@@ -58,8 +58,9 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
 #[derive(Debug, Clone)]
 struct MaskTokens {
     masking: Arc<Masking>,
-    /// The largest and the smallest number that it writes besides tokens.
-    writes: (i64, i64),
+    /// The largest number that it writes into the inputs.
+    last_token: i64,
+    ignore: i64,
     labels: bool,
 }
 
@@ -74,17 +75,16 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
         let options = Options { special_tokens: false, ..Options::default() };
         masking = masking.whole_words(Encoder::open(args.text("whole_words")?, &options)?.continues());
     }
-    Ok(Box::new(MaskTokens { masking: Arc::new(masking), writes: (vocab - 1, ignore), labels: false }))
+    Ok(Box::new(MaskTokens { masking: Arc::new(masking), last_token: vocab - 1, ignore, labels: false }))
 }
 
 impl Transform for MaskTokens {
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_tokens("MaskTokens", input)?;
         if self.labels {
-            need_room("MaskTokens", "ignore", self.writes.1, input.dtype)?;
-        } else {
-            need_room("MaskTokens", "the last token of vocab", self.writes.0, input.dtype)?;
+            return Ok(FieldSpec { dtype: LABELS, ..input.clone() });
         }
+        need_room("MaskTokens", "the last token of vocab", self.last_token, input.dtype)?;
         Ok(input.clone())
     }
 
@@ -98,15 +98,29 @@ impl Transform for MaskTokens {
         }
     }
 
+    fn check_fields(&self, count: usize) -> Result<()> {
+        need_two(
+            "MaskTokens",
+            "labels",
+            ".mask_tokens(on=\"tokens\", labels=\"labels\", mask=..., vocab=...)",
+            count,
+        )
+    }
+
+    fn pad_value(&self) -> Option<f64> {
+        self.labels.then_some(self.ignore as f64)
+    }
+
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
         let tensor = tensor(value)?;
         let mut tokens = read(tensor)?;
         if self.labels {
             self.masking.labels(&mut tokens, &mut context.rng);
+            *tensor = write(LABELS, &tokens)?;
         } else {
             self.masking.inputs(&mut tokens, &mut context.rng);
+            *tensor = write(tensor.dtype, &tokens)?;
         }
-        *tensor = write(tensor.dtype, &tokens)?;
         Ok(())
     }
 }
