@@ -38,6 +38,9 @@ made: infeed.Pipeline = data.shuffle(seed=7, kind="global").decode(jpg="rgb", cl
 data.shuffle(kind="globally")  # refused
 data.decode(jpg="rbg")  # refused
 data.batch(8, last="dropped")  # refused
+data.batch(8, ragged={"tokens": "pad", "boxes": "flat"}, pad_value={"tokens": 3}, pad_mask={"tokens": "mask"})
+data.batch(8, ragged={"tokens": "padded"})  # refused
+data.batch(8, ragged="pad", pad_mask=3)  # refused
 data.pack(128, mode="best_fit", dtype="int32").batch(4)
 data.pack(128, mode="bestfit")  # refused
 data.tokenize("tokenizer.json", max_length=128, truncation="left")

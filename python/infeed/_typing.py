@@ -21,7 +21,7 @@ Framework = Literal["torch", "jax"]
 ShuffleKind = Literal["auto", "global", "block", "buffer", "none"]
 BalanceMode = Literal["over", "under"]
 LastBatch = Literal["short", "drop", "pad"]
-Ragged = Literal["list", "pad"]
+Ragged = Literal["list", "pad", "flat"]
 Stop = Literal["first", "all"]
 
 # Sequences of tokens.

@@ -126,6 +126,27 @@ def test_images_of_all_sizes(shards):
     assert np.array_equal(next(iter(padded.to_tf()))["jpg"], next(iter(padded.to_numpy()))["jpg"])
 
 
+def test_masks_and_offsets(tmp_path):
+    """They are declared before the first batch, in pipelines with and without Python functions."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"t": list(range(n)), "x": [0.5] * n}) + "\n" for n in (3, 1, 0, 2)))
+    rows = infeed.jsonl(str(path))
+    for data in (rows, rows.map(_same)):
+        pipe = data.batch(3, ragged={"t": "pad", "x": "flat"}, pad_mask={"t": "there"})
+        dataset = pipe.to_tf()
+        assert dataset.element_spec["there"] == tf.TensorSpec((None, None), tf.bool)
+        assert dataset.element_spec["x"] == tf.TensorSpec((None,), tf.float64)
+        assert dataset.element_spec["x_offsets"] == tf.TensorSpec((None,), tf.int64)
+        for want, got in zip(pipe.to_numpy(), dataset, strict=True):
+            assert want.keys() == got.keys()
+            for name, column in want.items():
+                assert np.array_equal(got[name].numpy(), column), name
+
+
+def _same(sample):
+    return sample
+
+
 def test_tuples(mixed):
     dataset = decoded(mixed).to_tuple("b.npy", "cls").to_tf()
     ragged, cls = next(iter(dataset))

@@ -87,15 +87,28 @@ impl Plan {
         self.inner.seed
     }
 
-    /// The shape of one sample of each field, with None where it varies.
+    /// The shape of one entry of each column of a batch, with None where it varies: of a sample, unless samples lie end to
+    /// end.
     #[getter]
     fn shapes(&self) -> Vec<Vec<Option<usize>>> {
         let number = |dim: &Dim| if let Dim::Fixed(n) = dim { Some(*n) } else { None };
-        let fields = &self.inner.batch_spec().fields;
-        fields.iter().map(|(_, f)| f.shape.iter().map(number).collect()).collect()
+        let columns = self.inner.batch_columns();
+        columns.iter().map(|(_, f, _)| f.shape.iter().map(number).collect()).collect()
     }
 
-    /// Name, kind and element type of every field of a batch.
+    /// How each column of a batch is laid out: `stack`, `pad`, `flat`, `list`, or as the `mask` or `offsets` of another.
+    #[getter]
+    fn layouts(&self) -> Vec<&'static str> {
+        self.inner.batch_columns().iter().map(|(_, _, layout)| *layout).collect()
+    }
+
+    /// Fields that are laid end to end after Python functions.
+    #[getter]
+    fn flat_in_python(&self) -> Vec<String> {
+        self.inner.flat_in_python.clone()
+    }
+
+    /// Name, kind and element type of every column of a batch.
     #[getter]
     fn fields(&self) -> Vec<(String, &'static str, &'static str)> {
         let kind = |k: FieldKind| match k {
@@ -109,12 +122,8 @@ impl Plan {
             FieldKind::Boxes => "boxes",
             FieldKind::Points => "keypoints",
         };
-        self.inner
-            .batch_spec()
-            .fields
-            .iter()
-            .map(|(n, f)| (n.to_string(), kind(f.kind), f.dtype.name()))
-            .collect()
+        let columns = self.inner.batch_columns();
+        columns.iter().map(|(n, f, _)| (n.to_string(), kind(f.kind), f.dtype.name())).collect()
     }
 
     #[getter]

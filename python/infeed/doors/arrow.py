@@ -30,7 +30,8 @@ class ArrowLoader(Loader):
 
     Numbers become primitive columns, arrays nested lists (of fixed size where the shape is fixed), text and JSON
     strings, bytes binary columns. Numeric columns share the batch's memory; booleans, text, bytes and arrays of varying
-    shape are copied. All batches have the same :attr:`schema`. With ``meta=True`` the columns ``__key__``, ``__row__``
+    shape are copied. Arrays laid end to end (``ragged="flat"``) are columns of lists that share the memory, and have no
+    column of offsets. All batches have the same :attr:`schema`. With ``meta=True`` the columns ``__key__``, ``__row__``
     and ``__url__`` say where each sample came from.
 
     The loader itself is an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(loader)`` reads one epoch.
@@ -39,7 +40,11 @@ class ArrowLoader(Loader):
     def __init__(self, pipeline: Pipeline, *, meta: bool = False, **options: Unpack[LoaderOptions]) -> None:
         super().__init__(pipeline, **options)
         self.meta = meta
-        self._specs, _ = specs(pipeline)
+        known, as_tuple = specs(pipeline)
+        if as_tuple and pipeline._runs_python and any(spec.layout == "flat" for spec in known):
+            raise TypeError('to_arrow takes samples laid end to end by name: leave to_tuple() or ragged="flat" out')
+        self._ends = {spec.name for spec in known if spec.layout == "offsets"}
+        self._specs = [spec for spec in known if spec.name not in self._ends]
         fields = [pa.field(spec.name, _type(spec)) for spec in self._specs]
         fields += [pa.field(name, kind) for name, kind in _META] if meta else []
         self.schema: pa.Schema = pa.schema(fields)
@@ -56,6 +61,11 @@ class ArrowLoader(Loader):
         return self._record(arrays, *((batch.keys(), batch.rows(), batch.shards()) if self.meta else ()))
 
     def _made_by_engine(self, spec: Spec, batch: _core.Batch) -> pa.Array:
+        if spec.layout == "flat":
+            values, ends = (
+                self._convert(batch.column(name), "array") for name in (spec.name, f"{spec.name}_offsets")
+            )
+            return _lists(spec, values, ends)
         if spec.kind not in ("text", "json", "bytes"):
             return _column(spec, self._convert(batch.column(spec.name), self._kinds[spec.name]))
         # Text goes from the engine's memory into Arrow's without a Python object per value.
@@ -66,8 +76,12 @@ class ArrowLoader(Loader):
     def _whole(self, value: Any, batch: _core.Batch) -> Any:
         if self.meta and not isinstance(value, Batch):
             raise TypeError("meta=True needs samples that are dicts: functions gave something else")
-        columns = list(value.values()) if isinstance(value, Batch) else list(value)
-        arrays = [_column(spec, column) for spec, column in zip(self._specs, columns, strict=True)]
+        named = isinstance(value, Batch)
+        columns = [value[name] for name in value if name not in self._ends] if named else list(value)
+        arrays = [
+            _lists(spec, column, value[f"{spec.name}_offsets"]) if spec.layout == "flat" else _column(spec, column)
+            for spec, column in zip(self._specs, columns, strict=True)
+        ]
         return self._record(arrays, *((value["__key__"], value["__row__"], value["__url__"]) if self.meta else ()))
 
     def _record(self, arrays: list[pa.Array], *where: Any) -> Any:
@@ -98,7 +112,7 @@ def _type(spec: Spec) -> pa.DataType:
         ) from None
     for size in reversed(spec.shape):
         out = pa.list_(pa.field("item", out, nullable=False), -1 if size is None else size)
-    return out
+    return pa.list_(pa.field("item", out, nullable=False)) if spec.layout == "flat" else out
 
 
 def _column(spec: Spec, column: Any) -> pa.Array:
@@ -107,6 +121,13 @@ def _column(spec: Spec, column: Any) -> pa.Array:
     if isinstance(column, list):
         return _gathered(spec, column)
     return _nested(spec, _flat(column), [column.shape[1:]] * len(column), None)
+
+
+def _lists(spec: Spec, values: np.ndarray[Any, Any], ends: np.ndarray[Any, Any]) -> pa.Array:
+    """Samples laid end to end as lists, without a copy of the values."""
+    items = _nested(spec, _flat(values), [values.shape[1:]] * len(values), None)
+    buffers = [None, _offsets(spec, np.diff(ends))]
+    return pa.Array.from_buffers(_type(spec), len(ends) - 1, buffers, children=[items])
 
 
 def _gathered(spec: Spec, column: Sequence[np.ndarray[Any, Any] | None]) -> pa.Array:

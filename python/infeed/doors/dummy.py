@@ -44,7 +44,7 @@ def made_up(loader: Loader) -> Any:
     size = batch_size(loader)
     specs = zip(plan.fields, plan.shapes, strict=True)
     shapes = {name: (dtype, (size, *shape)) for (name, kind, dtype), shape in specs if kind in ("image", "array")}
-    varies = any(None in shape for _, shape in shapes.values())
+    varies = "flat" in plan.layouts or any(None in shape for _, shape in shapes.values())
     names = plan.tuple or [name for name, _, _ in plan.fields]
     if size is None or varies or loader.pipeline._runs_python or any(name not in shapes for name in names):
         return _real(loader, size or 1)

@@ -14,6 +14,7 @@ from ..batch import GivenRun, Made
 from ..launch import world
 from .loader import Loader
 from .options import LoaderOptions
+from .specs import layouts
 
 try:
     import jax
@@ -159,6 +160,10 @@ class _Split:
             raise ValueError(
                 f"by its sharding this process is rank {self.rank} of {self.size}, and it was told to be rank {rank} of"
                 f" {size}: leave rank and world_size out"
+            )
+        if "flat" in layouts(pipeline).values():
+            raise ValueError(
+                'samples that lie end to end cannot be split over devices: use ragged="pad", or leave sharding= out'
             )
         stages = [stage for stage in pipeline.recipe["stage"] if stage["op"] == "batch"]
         if not stages:

@@ -90,9 +90,8 @@ def dataset(
     if state is not None:
         partial = loader._partial(state)
         loader.load_state_dict(state)
-    padded = any(s.get("ragged") == "pad" for s in pipeline.recipe["stage"] if s["op"] == "batch")
     known, as_tuple = specs(pipeline)
-    fields = [_Field(spec, ragged=spec.varies and not padded) for spec in known]
+    fields = [_Field(spec, ragged=spec.varies and spec.layout in ("list", "stack")) for spec in known]
 
     def structure(values: Any) -> Any:
         if as_tuple:

@@ -22,18 +22,10 @@ def collate(samples: Sequence[Any], *, ragged: Ragged = "list", pad_value: float
     """
     first = samples[0]
     if isinstance(first, Mapping):
-        for i, sample in enumerate(samples):
-            if not isinstance(sample, Mapping) or sample.keys() != first.keys():
-                raise ValueError(
-                    f"samples of one batch differ: the first is {_seen(first)}, number {i} is {_seen(sample)}"
-                )
+        same_structure(samples)
         return {k: collate([s[k] for s in samples], ragged=ragged, pad_value=pad_value, new=new) for k in first}
     if isinstance(first, list | tuple):
-        for i, sample in enumerate(samples):
-            if not isinstance(sample, list | tuple) or len(sample) != len(first):
-                raise ValueError(
-                    f"samples of one batch differ: the first is {_seen(first)}, number {i} is {_seen(sample)}"
-                )
+        same_structure(samples)
         made = [collate(column, ragged=ragged, pad_value=pad_value, new=new) for column in zip(*samples, strict=True)]
         return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
     if _is_tensor(first):
@@ -43,6 +35,25 @@ def collate(samples: Sequence[Any], *, ragged: Ragged = "list", pad_value: float
     if isinstance(first, np.ndarray) or _is_picture(first):
         return _arrays([np.asarray(s) for s in samples], ragged, pad_value, new)
     return list(samples)
+
+
+def same_structure(samples: Sequence[Any]) -> None:
+    """Raise if samples that are dicts or tuples differ in their keys or their length."""
+    first = samples[0]
+    for i, sample in enumerate(samples):
+        if isinstance(first, Mapping):
+            same = isinstance(sample, Mapping) and sample.keys() == first.keys()
+        else:
+            same = isinstance(sample, list | tuple) and len(sample) == len(first)
+        if not same:
+            raise ValueError(
+                f"samples of one batch differ: the first is {_seen(first)}, number {i} is {_seen(sample)}"
+            )
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """An array, a tensor or a list of numbers as an array."""
+    return np.asarray(value.detach().cpu().numpy() if _is_tensor(value) else value)
 
 
 def _seen(sample: Any) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._typing import Ragged
-from .collate import New, collate
+from .collate import New
+from .layouts import FieldLayouts
 from .seeds import ROW, Kept, generator, seed_all
 from .stage import Function, Prepared, takes_rng
 
@@ -71,15 +71,14 @@ class Tail:
         sources: Sequence[tuple[int, Any]] = (),
         seed: int = 0,
         skip_bad: bool = False,
-        ragged: Ragged = "list",
-        pad_value: float = 0,
+        layouts: FieldLayouts | None = None,
         collate: Callable[[list[Any]], Any] | None = None,
     ) -> None:
         self.functions = tuple(functions)
         self.sources = list(sources)
         self.seed = seed
         self.skip_bad = skip_bad
-        self.ragged, self.pad_value = ragged, pad_value
+        self.layouts = layouts or FieldLayouts()
         self.collate = collate
         self._calls: list[Prepared] | None = None
         # Global generators are seeded only for functions that may use them, i.e. have no parameter `rng`.
@@ -87,7 +86,7 @@ class Tail:
         self.seeds = bool(self.sources) or any(f.seeded and not takes_rng(f.call) for f in asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keys = ("sources", "seed", "skip_bad", "ragged", "pad_value", "collate")
+        keys = ("sources", "seed", "skip_bad", "layouts", "collate")
         return _tail, (self.functions, {key: getattr(self, key) for key in keys})
 
     def run(self, task: Task, new: New = np.empty, *, keep: bool = False) -> Result:
@@ -155,7 +154,7 @@ class Tail:
             for function, prepared in self._on_samples():
                 if function.op != "filter":
                     value = _apply(function, prepared.call, value, (self.seed, task.epoch, task.rows[0]))[0]
-            return nothing_of(self._batch(task, [value], np.empty))
+            return self.layouts.emptied(nothing_of(self._batch(task, [value], np.empty)))
         except (_Stop, Exception):
             return {}
 
@@ -187,10 +186,7 @@ class Tail:
     def _batch(self, task: Task, samples: list[Any], new: New) -> Any:
         what = "collate"
         try:
-            if self.collate is not None:
-                value = self.collate(samples)
-            else:
-                value = collate(samples, ragged=self.ragged, pad_value=self.pad_value, new=new)
+            value = self.layouts.batch(samples, new) if self.collate is None else self.collate(samples)
             for function, prepared in zip(self.functions, self._calls or (), strict=True):
                 what, call = function.name, prepared.call
                 if function.op == "tuple":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from .._typing import LastBatch, Ragged, one_of
@@ -10,6 +10,7 @@ from ..functions import Function
 from ..recipes import names, whole
 from ..transforms import BatchTransform, Transform
 from .description import Description
+from .ragged import ragged_stage
 
 
 class BatchStages(Description):
@@ -22,8 +23,9 @@ class BatchStages(Description):
         global_size: int | None = None,
         drop_last: bool = False,
         last: LastBatch = "short",
-        ragged: Ragged = "list",
-        pad_value: float = 0,
+        ragged: Ragged | Mapping[str, Ragged] = "list",
+        pad_value: float | Mapping[str, float] = 0,
+        pad_mask: bool | str | Mapping[str, str] = False,
         pad_multiple: int | None = None,
         pad_length: int | None = None,
         collate: Callable[[list[Any]], Any] | None = None,
@@ -34,12 +36,24 @@ class BatchStages(Description):
         by the ranks), ``"drop"`` (the same as ``drop_last=True``) or ``"pad"`` (filled up with rows from the epoch's
         start, which are marked in ``batch["__pad__"]``). Every rank has the same number of steps in each case.
 
-        Fields of one shape become one array. Fields whose shape varies become lists of arrays, or with
-        ``ragged="pad"`` one array in which each sample is padded at its end with ``pad_value``: to the longest of the
-        batch, to a multiple of ``pad_multiple``, or to ``pad_length``. ``collate`` is a Python function that is called
-        instead, to make a batch from a list of samples.
+        Fields of one shape become one array. For arrays whose shape varies, ``ragged`` says what they become; a dict
+        says it for single fields, and the others are lists:
+
+        * ``"list"``: a list of arrays
+        * ``"pad"``: one array in which each sample is padded at its end, to the longest of the batch, to a multiple of
+          ``pad_multiple``, or to ``pad_length``. ``pad_value`` is what it is padded with: a number, or a dict of numbers
+          by field. Labels that :meth:`mask_tokens` and :meth:`corrupt_spans` make are padded with the value that losses
+          ignore (-100), unless the dict names them
+        * ``"flat"``: one array of all samples end to end, and ``<field>_offsets`` (int64, one more than samples): sample
+          ``i`` is ``batch["boxes"][offsets[i] : offsets[i + 1]]``. Text, bytes, JSON and images stay lists
+
+        ``pad_mask=True`` adds ``<field>_mask`` for every padded field: bool, true where data is. A dict of names by field
+        does so for those fields; a single name is for the only padded field, or for the tokens if the others are
+        labels: ``pad_mask="attention_mask"``. The mask is ``[batch, length]``, or has the shape of the padded array if
+        more than the first axis varies.
+
+        ``collate`` is a Python function that is called instead, to make a batch from a list of samples.
         """
-        one_of("ragged", ragged, Ragged)
         one_of("last", last, LastBatch)
         if drop_last and last == "pad":
             raise ValueError('drop_last=True and last="pad" contradict each other')
@@ -50,13 +64,15 @@ class BatchStages(Description):
             stage["size"] = whole("batch size", size)
         if global_size is not None:
             stage["global_size"] = whole("global_size", global_size)
-        for name, value in (("pad_multiple", pad_multiple), ("pad_length", pad_length)):
-            if value is not None:
-                if ragged != "pad":
-                    raise ValueError(f'{name}= belongs to ragged="pad"')
-                stage[name] = whole(name, value)
-        last = "drop" if drop_last else last
-        out = self._then(op="batch", **stage, last=last, ragged=ragged, pad_value=float(pad_value))
+        layout = ragged_stage(
+            ragged,
+            pad_value,
+            pad_mask,
+            pad_multiple=pad_multiple,
+            pad_length=pad_length,
+            collates=collate is not None,
+        )
+        out = self._then(op="batch", **stage, last="drop" if drop_last else last, **layout)
         if collate is None:
             return out
         if not callable(collate):

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from .. import _core
 from ..functions import Function
+from ..functions.layouts import FieldLayouts
 from ..recipes import is_wrapped, short
 
 
@@ -65,11 +66,20 @@ class Description:
     def _collation(self) -> dict[str, Any]:
         """How samples that Python made become batches."""
         stage: dict[str, Any] = next((s for s in self.recipe["stage"] if s["op"] == "batch"), {})
-        return {
-            "ragged": stage.get("ragged", "list"),
-            "pad_value": stage.get("pad_value", 0.0),
-            "collate": self._collate,
-        }
+        plan, masks = self.plan, stage.get("pad_mask")
+        made = {name for name, _, _ in plan.fields}
+        layouts = FieldLayouts(
+            ragged=stage.get("ragged", "list"),
+            pad_value=stage.get("pad_value", 0.0),
+            masks={f: name for f, name in masks.items() if name not in made} if isinstance(masks, dict) else {},
+            flat=plan.flat_in_python,
+        )
+        if layouts.ragged == "flat" and not layouts.flat:
+            raise ValueError(
+                'ragged="flat" finds no field of varying length that infeed makes: name those that Python makes,'
+                ' ragged={"boxes": "flat"}'
+            )
+        return {"layouts": layouts, "collate": self._collate}
 
     @property
     def classes(self) -> list[str]:

@@ -60,7 +60,7 @@ class SequenceStages(SampleStages):
           documents that are longer than a sequence: ``"split"``, ``"truncate"`` or ``"drop"``
 
         ``eod`` is a token to append to every document, ``pad`` the token that pads sequences. Further fields:
-        ``labels`` (the next token; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
+        ``labels`` (the next token, as int64; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
         sequence, 0 for padding), ``position_ids`` (counted within each document) and ``cu_seqlens`` (where documents
         begin and end, for variable-length attention kernels).
 
@@ -134,7 +134,8 @@ class SequenceStages(SampleStages):
     def mask_tokens(self, *, on: str = "tokens", labels: str = "labels", **options: Unpack[MaskOptions]) -> Self:
         """Mask tokens for masked language modelling: ``on`` becomes the input, ``labels`` the original tokens.
 
-        The options are those of :class:`infeed.transforms.MaskTokens`.
+        The labels are int64, as torch's ``cross_entropy`` wants them, and ``ignore`` (-100) where tokens are not chosen
+        and where ``batch(..., ragged="pad")`` pads them. The options are those of :class:`infeed.transforms.MaskTokens`.
         """
         out = self._then(op="copy", field=on, to=[labels], keep=True)
         return out.map(T.MaskTokens(**options), on=[on, labels])
@@ -142,7 +143,8 @@ class SequenceStages(SampleStages):
     def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Unpack[SpanOptions]) -> Self:
         """Replace spans by sentinels, as in T5: ``on`` becomes the input, ``targets`` what was replaced.
 
-        The options are those of :class:`infeed.transforms.CorruptSpans`.
+        The targets are int64, and ``batch(..., ragged="pad")`` pads them with -100. The options are those of
+        :class:`infeed.transforms.CorruptSpans`.
         """
         out = self._then(op="copy", field=on, to=[targets], keep=True)
         return out.map(T.CorruptSpans(**options), on=[on, targets])

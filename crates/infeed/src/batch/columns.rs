@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// One field of a batch.
 #[derive(Debug, Clone)]
 pub enum Column {
-    /// One array over all samples.
+    /// One array over all samples, or beside such an array.
     Array {
         /// Element type.
         dtype: Dtype,
-        /// Shape; the first dimension counts samples.
+        /// Shape; the first dimension counts samples, unless they lie end to end in it or it says where they begin.
         shape: Vec<usize>,
         /// The memory; larger than the shape needs if samples were taken out.
         lease: Arc<Lease>,
@@ -36,7 +36,7 @@ impl Column {
 /// Many samples. Cheap to clone: the memory is shared.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// Name and content of every field.
+    /// Name and content of every field, in the order of the spec; then masks and offsets of fields.
     pub columns: Vec<(Arc<str>, Column)>,
     /// The epoch of its rows.
     pub epoch: u64,

@@ -1,45 +1,9 @@
 //! A batch in progress.
 
-use super::{Batch, Column, Fate, Names, Padding, Pool, lease::Open};
+use super::{Batch, Column, ColumnLayout, Fate, Names, Pool, flat, lease::Open};
 use crate::order::Why;
-use infeed_core::{Dtype, Error, FieldSpec, Hold, Result, Scratch, Spec, Tensor, Value, memory};
+use infeed_core::{Dtype, Error, Hold, Result, Scratch, Spec, Tensor, Value, memory};
 use std::sync::{Arc, Mutex};
-
-/// How a field is laid out in batches, settled by the plan.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ColumnLayout {
-    /// One array: every sample has this shape.
-    Stack {
-        /// Element type.
-        dtype: Dtype,
-        /// Shape of one sample.
-        shape: Vec<usize>,
-        /// Bytes of one sample.
-        bytes: usize,
-    },
-    /// One array, padded to the largest sample of the batch.
-    Pad {
-        /// Element type.
-        dtype: Dtype,
-        /// The padding value and target length.
-        padding: Padding,
-    },
-    /// A list of values.
-    List,
-}
-
-impl ColumnLayout {
-    /// Returns the layout for a field. If its shape varies it is padded if there is a `padding`, otherwise a list.
-    pub fn of(spec: &FieldSpec, padding: Option<Padding>) -> ColumnLayout {
-        match (spec.fixed_shape(), spec.fixed_bytes(), spec.kind, padding) {
-            (Some(shape), Some(bytes), ..) => ColumnLayout::Stack { dtype: spec.dtype, shape, bytes },
-            (_, _, kind, Some(padding)) if kind.is_dense() => {
-                ColumnLayout::Pad { dtype: spec.dtype, padding }
-            }
-            _ => ColumnLayout::List,
-        }
-    }
-}
 
 enum ColumnMemory {
     Stack { open: Open, bytes: usize },
@@ -87,12 +51,14 @@ impl Filling {
         self.error.as_ref()
     }
 
-    /// Which of the samples that were made cannot be padded together with the others, and why. `limit` is the most bytes of
-    /// one padded array.
+    /// Which of the samples that were made cannot be in one array with the others, and why. `limit` is the most bytes of one
+    /// such array.
     pub fn misfits(&self, spec: &Spec, fates: &[Fate], limit: u64) -> Vec<(usize, Error)> {
         let mut bad: Vec<(usize, Error)> = Vec::new();
         for ((store, layout), (name, _)) in self.columns.iter().zip(self.layouts.iter()).zip(&spec.fields) {
-            let (ColumnMemory::Loose(values), ColumnLayout::Pad { dtype, padding }) = (store, layout) else {
+            let (ColumnMemory::Loose(values), ColumnLayout::Pad { .. } | ColumnLayout::Flat { .. }) =
+                (store, layout)
+            else {
                 continue;
             };
             let made = |at: &usize| {
@@ -100,7 +66,13 @@ impl Filling {
                     && bad.iter().all(|(known, _)| known != at)
             };
             let places: Vec<usize> = (0..self.samples).filter(made).collect();
-            let found = padding.misfits(*dtype, &values.hold(), &places, limit);
+            let found = match layout {
+                ColumnLayout::Pad { dtype, padding, .. } => {
+                    padding.misfits(*dtype, &values.hold(), &places, limit)
+                }
+                ColumnLayout::Flat { dtype, .. } => flat::misfits(*dtype, &values.hold(), &places, limit),
+                _ => vec![],
+            };
             bad.extend(found.into_iter().map(|(at, error)| (at, error.in_field(name))));
         }
         bad.sort_by_key(|(at, _)| *at);
@@ -174,6 +146,7 @@ impl Filling {
             batch.rows = kept.iter().map(|at| batch.rows[*at]).collect();
             batch.names = batch.names.map(|names| kept.iter().map(|at| names[*at].clone()).collect());
         }
+        let mut further = vec![];
         for ((store, layout), (name, _)) in
             self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)
         {
@@ -196,8 +169,18 @@ impl Filling {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
                     match layout {
-                        ColumnLayout::Pad { dtype, padding } => {
-                            padding.pad(*dtype, &values).map_err(|e| e.in_field(name))?
+                        ColumnLayout::Pad { dtype, padding, mask } => {
+                            let padded = padding.pad(*dtype, &values).map_err(|e| e.in_field(name))?;
+                            if let (Some(mask), Column::Array { shape, .. }) = (mask, &padded) {
+                                further.push((Arc::clone(&mask.name), mask.column(&values, shape)?));
+                            }
+                            padded
+                        }
+                        ColumnLayout::Flat { dtype, inner, offsets } => {
+                            let (all, ends) =
+                                flat::join(*dtype, inner, &values).map_err(|e| e.in_field(name))?;
+                            further.push((Arc::clone(offsets), ends));
+                            all
                         }
                         _ => Column::List(values),
                     }
@@ -206,6 +189,8 @@ impl Filling {
             };
             batch.columns.push((Arc::clone(name), column));
         }
+        // Last, so that the columns before them stand as the fields of a sample do.
+        batch.columns.append(&mut further);
         Ok(batch)
     }
 }

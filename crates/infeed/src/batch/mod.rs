@@ -2,13 +2,18 @@
 
 mod change;
 mod columns;
+mod element;
 mod filling;
+mod flat;
+mod layout;
 mod lease;
+mod mask;
 mod padding;
 mod slab;
 
 pub use change::Change;
 pub use columns::{Batch, Column, Fate, Names};
-pub use filling::{ColumnLayout, Filling, SampleSlot};
+pub use filling::{Filling, SampleSlot};
+pub use layout::{ColumnLayout, PadMask};
 pub use lease::{Lease, Pool};
 pub use padding::Padding;

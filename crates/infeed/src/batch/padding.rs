@@ -1,6 +1,9 @@
 //! Pads samples of different shape into one array.
 
-use super::{Column, Pool};
+use super::{
+    Column, Pool,
+    element::{encode, holds},
+};
 use infeed_core::{Dtype, Error, Result, Value, memory::readable};
 use std::{fmt, sync::Arc};
 
@@ -42,6 +45,11 @@ impl Padding {
             return Err(Error::plan("batch", "pad_multiple and pad_length contradict each other: give one"));
         }
         Ok(Padding { value, multiple: multiple.unwrap_or(1), length })
+    }
+
+    /// Whether arrays of this type can be padded with its value.
+    pub fn fits(&self, dtype: Dtype) -> bool {
+        holds(dtype, self.value)
     }
 
     /// Returns the padded length of the first dimension.
@@ -198,28 +206,6 @@ fn copy_into(from: &[u8], shape: &[usize], to: &mut [u8], large: &[usize], size:
             }
         }
     }
-}
-
-/// Encodes one element as bytes.
-fn encode(dtype: Dtype, x: f64) -> [u8; 8] {
-    let mut out = [0; 8];
-    let bytes: &[u8] = match dtype {
-        Dtype::Bool => &[u8::from(x != 0.0)],
-        Dtype::U8 => &[x as u8],
-        Dtype::I8 => &(x as i8).to_ne_bytes(),
-        Dtype::U16 => &(x as u16).to_ne_bytes(),
-        Dtype::I16 => &(x as i16).to_ne_bytes(),
-        Dtype::U32 => &(x as u32).to_ne_bytes(),
-        Dtype::I32 => &(x as i32).to_ne_bytes(),
-        Dtype::U64 => &(x as u64).to_ne_bytes(),
-        Dtype::I64 => &(x as i64).to_ne_bytes(),
-        Dtype::F16 => &half::f16::from_f64(x).to_ne_bytes(),
-        Dtype::Bf16 => &half::bf16::from_f64(x).to_ne_bytes(),
-        Dtype::F32 => &(x as f32).to_ne_bytes(),
-        Dtype::F64 => &x.to_ne_bytes(),
-    };
-    out[..bytes.len()].copy_from_slice(bytes);
-    out
 }
 
 #[cfg(test)]

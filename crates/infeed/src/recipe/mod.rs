@@ -8,7 +8,7 @@ mod stage;
 pub use join::Join;
 pub use list::{Integers, Reals};
 pub use pack::{Long, PackMode, PackRecipe, Rest};
-pub use stage::{About, PerRow, Ragged, Role, ShuffleKind, Stage, Use};
+pub use stage::{About, PadMasks, PerField, PerRow, Ragged, Role, ShuffleKind, Stage, Use};
 
 use infeed_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,21 @@ mod tests {
         let other = Recipe::from_toml(&TOML.replace("224", "225")).unwrap();
         assert_ne!(recipe.hash(), other.hash());
         assert_eq!(recipe.hash(), Recipe::from_toml(TOML).unwrap().hash());
+    }
+
+    #[test]
+    fn settings_of_fields_read_as_they_are_written() {
+        let batch = "size = 64\n        drop_last = true";
+        let plain =
+            Recipe::from_toml(&TOML.replace(batch, "size = 64\nragged = \"pad\"\npad_value = 3")).unwrap();
+        assert!(plain.to_json().ends_with(r#"{"op":"batch","size":64,"ragged":"pad","pad_value":3.0}]}"#));
+        let each = "size = 64\nragged = { a = \"pad\", b = \"flat\" }\npad_value = { a = -100 }\npad_mask = { a = \"m\" }";
+        let each = Recipe::from_toml(&TOML.replace(batch, each)).unwrap();
+        assert_eq!(Recipe::from_json(&each.to_json()).unwrap(), each);
+        assert_eq!(Recipe::from_toml(&each.to_toml().unwrap()).unwrap(), each);
+        for wrong in ["ragged = \"pack\"", "ragged = { a = \"pack\" }", "pad_value = \"x\"", "pad_mask = 3"] {
+            assert!(Recipe::from_toml(&TOML.replace("drop_last = true", wrong)).is_err(), "{wrong}");
+        }
     }
 
     #[test]

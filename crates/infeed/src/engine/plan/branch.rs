@@ -57,6 +57,8 @@ pub(crate) struct Chain {
     pub(crate) transforms: Vec<(u64, ChainStep)>,
     /// What `explain()` shows: each step with the spec after it.
     pub(crate) steps: Vec<(String, FieldSpec)>,
+    /// The value that pads it in batches, if one of its transforms says so.
+    pub(super) pads_with: Option<f64>,
     /// Whether a stage that copied it asked to keep it.
     pub(super) keep: bool,
     /// Where copies are made, in the order of its transforms; set when the plan is settled.
@@ -74,6 +76,7 @@ impl Chain {
             decoder: None,
             transforms: vec![],
             steps: vec![(step, spec.clone())],
+            pads_with: None,
             keep: false,
             forks: vec![],
             shared: false,
@@ -212,6 +215,7 @@ impl Branch {
             let label = format!("map {name} on `{}`", self.spec.fields[at].0);
             let made = made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
             let spec = made.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &label))?;
+            self.chains[at].pads_with = made.pad_value().or(self.chains[at].pads_with);
             self.chains[at].transforms.push((stage, ChainStep::Own(made)));
             self.chains[at].steps.push((name.to_owned(), spec.clone()));
             self.spec.fields[at].1 = spec;

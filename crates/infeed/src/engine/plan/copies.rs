@@ -42,7 +42,9 @@ impl Branch {
             }
             let name: Arc<str> = name.as_str().into();
             let start = Start::Copy { of: Arc::clone(&chain.name), at: 0, after: chain.transforms.len() };
-            self.chains.push(Chain::new(&name, start, format!("view of {field}"), &spec));
+            let mut copy = Chain::new(&name, start, format!("view of {field}"), &spec);
+            copy.pads_with = chain.pads_with;
+            self.chains.push(copy);
             self.spec.fields.push((name, spec.clone()));
         }
         match (again, chain.keep) {

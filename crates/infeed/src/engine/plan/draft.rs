@@ -1,7 +1,7 @@
 //! A plan in the making: the effect of the stages so far.
 
 use super::{
-    BatchSize,
+    batching::Batching,
     branch::{Branch, restage},
     changes::WantedChange,
     filter,
@@ -10,21 +10,11 @@ use super::{
     stream::{StreamOrder, StreamPlan},
 };
 use crate::{
-    batch::Padding,
-    order::{Below, Last, Sequential},
-    recipe::{Ragged, Recipe, Stage},
+    order::{Below, Sequential},
+    recipe::{Recipe, Stage},
 };
 use infeed_core::{Error, Result, Spec};
 use std::sync::Arc;
-
-/// How samples become batches.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Batching {
-    pub(super) size: BatchSize,
-    pub(super) last: Last,
-    /// How fields of varying shape are padded; `None` makes them lists.
-    pub(super) padding: Option<Padding>,
-}
 
 /// A pipeline in the making.
 #[derive(Debug)]
@@ -150,37 +140,10 @@ impl Draft {
                 ));
             }
             Stage::Filter { expr } => filter::take(self, expr, leaves)?,
-            Stage::Batch {
-                size,
-                global_size,
-                drop_last,
-                last,
-                ragged,
-                pad_value,
-                pad_multiple,
-                pad_length,
-            } => {
-                let size = match (size, global_size) {
-                    (Some(0), _) | (_, Some(0)) => {
-                        return Err(Error::plan("batch", "needs a size of at least 1"));
-                    }
-                    (Some(n), None) => BatchSize::Each(*n),
-                    (None, Some(n)) => BatchSize::Global(*n),
-                    _ => return Err(Error::plan("batch", "needs a size: either size or global_size")),
-                };
-                let last = match (drop_last, last) {
-                    (true, Last::Pad) => {
-                        return Err(Error::plan("batch", "drop_last and last=\"pad\" contradict each other"));
-                    }
-                    (true, _) => Last::Drop,
-                    (false, last) => *last,
-                };
-                let padding = Padding::new(*pad_value, *pad_multiple, *pad_length)?;
-                let padding = (*ragged == Ragged::Pad).then_some(padding);
-                self.batch = Some(Batching { size, last, padding });
-            }
+            Stage::Batch { .. } => self.make_batches(stage)?,
             Stage::Tuple { fields } => {
-                self.select(fields, stage.name())?;
+                let behind = self.batch.as_mut().map(|batch| batch.narrow(fields));
+                self.select(behind.as_deref().unwrap_or(fields), stage.name())?;
                 self.changes().map_err(|e| restage(e, "to_tuple leaves out what map_batch needs"))?;
                 self.tuple = Some(fields.clone());
             }
@@ -244,8 +207,7 @@ impl Draft {
 
     /// Returns how samples become batches; without a batch stage, each sample is one.
     pub(super) fn batching(&self) -> Batching {
-        let single = Batching { size: BatchSize::Each(1), last: Last::Short, padding: None };
-        self.batch.unwrap_or(single)
+        self.batch.clone().unwrap_or_else(Batching::single)
     }
 }
 

@@ -62,10 +62,21 @@ impl Plan {
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
             let shown = match layout {
                 ColumnLayout::Stack { dtype, shape, .. } => array(*dtype, shape),
-                ColumnLayout::Pad { dtype, padding } => format!("array {dtype}, padded with {padding}"),
+                ColumnLayout::Pad { dtype, padding, .. } => format!("array {dtype}, padded with {padding}"),
+                ColumnLayout::Flat { dtype, .. } => format!("array {dtype}, samples end to end"),
+                ColumnLayout::List if self.flat_in_python.iter().any(|later| **later == **name) => {
+                    "list, laid end to end after Python functions".to_owned()
+                }
                 ColumnLayout::List => "list".to_owned(),
             };
             let _ = writeln!(out, "{:width$}  {name}: {shown}", "");
+            let of = match layout {
+                ColumnLayout::Flat { .. } => "where each begins, and the end",
+                _ => "true where there is data",
+            };
+            if let Some((further, spec)) = layout.further() {
+                let _ = writeln!(out, "{:width$}  {further}: array {}, {of}", "", spec.dtype);
+            }
         }
         for change in &self.changes {
             let on: Vec<&str> = change.on.iter().map(|at| &*change.before.fields[*at].0).collect();

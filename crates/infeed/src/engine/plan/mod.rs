@@ -1,5 +1,6 @@
 //! A plan: a recipe checked against real data. Specs, shapes and order are settled before the first sample is read.
 
+mod batching;
 mod branch;
 mod bulk;
 mod changes;
@@ -12,6 +13,7 @@ mod identity;
 mod join;
 mod leaves;
 mod orders;
+mod outputs;
 mod stream;
 mod targets;
 mod verify;
@@ -29,7 +31,7 @@ use crate::{
     order::{Last, World},
     recipe::{Recipe, SourceRecipe, Stage},
 };
-use draft::{Batching, Draft};
+use draft::Draft;
 use infeed_core::{Error, Order, Result, Source, Spec, Stream};
 use leaves::Leaves;
 use std::sync::{Arc, OnceLock};
@@ -61,7 +63,10 @@ pub struct Plan {
     pub leaves: Vec<(String, u64)>,
     /// The stream of the rows, if they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
+    /// How each field of a sample is laid out in a batch.
     pub(super) layouts: Arc<[ColumnLayout]>,
+    /// Fields that are to be laid end to end once functions of the consumer have seen them.
+    pub flat_in_python: Vec<String>,
     /// Transforms of whole batches, in order.
     pub(super) changes: Vec<Change>,
     /// What happens to the rows of each part of the source; most pipelines have one branch.
@@ -118,7 +123,7 @@ impl Plan {
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
         let source = leaves.join()?;
-        let Batching { size, last, padding } = draft.batching();
+        let batching = draft.batching();
         let places = draft.order.places();
         if places == 0 {
             return Err(Error::plan("order", format!("no rows are left: {}", draft.order.describe())));
@@ -132,8 +137,7 @@ impl Plan {
             }
         }
         let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
-        let layouts: Arc<[ColumnLayout]> =
-            draft.spec.fields.iter().map(|(_, f)| ColumnLayout::of(f, padding)).collect();
+        let (layouts, flat_in_python) = outputs::layouts(&batching, &draft.spec, !draft.python.is_empty());
         let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {
             fields,
@@ -147,10 +151,11 @@ impl Plan {
             recipe,
             leaves: counts,
             source,
-            batch: size,
-            last,
+            batch: batching.size,
+            last: batching.last,
             stream,
             layouts,
+            flat_in_python,
             bulk,
             identity: OnceLock::new(),
         };

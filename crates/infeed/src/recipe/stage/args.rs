@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
 
 /// How rows are shuffled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,4 +51,64 @@ pub enum Ragged {
     List,
     /// One array, each sample padded at its end to the largest of the batch.
     Pad,
+    /// One array of all samples end to end, and an array of where each begins.
+    Flat,
+}
+
+/// A setting of the batch stage: one for all fields, or one for each field that is named.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PerField<T> {
+    /// For all fields.
+    All(T),
+    /// By field; other fields have the default.
+    Each(BTreeMap<String, T>),
+}
+
+impl<T: Default> Default for PerField<T> {
+    fn default() -> Self {
+        PerField::All(T::default())
+    }
+}
+
+impl<T: Copy + Default> PerField<T> {
+    /// Returns the setting of a field.
+    pub fn of(&self, field: &str) -> T {
+        match self {
+            PerField::All(all) => *all,
+            PerField::Each(each) => each.get(field).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the setting of a field that is named.
+    pub fn named(&self, field: &str) -> Option<T> {
+        match self {
+            PerField::All(_) => None,
+            PerField::Each(each) => each.get(field).copied(),
+        }
+    }
+
+    /// The names of the fields.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let each = if let PerField::Each(each) = self { Some(each) } else { None };
+        each.into_iter().flat_map(|each| each.keys().map(String::as_str))
+    }
+}
+
+/// Which padded fields get a mask, and its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PadMasks {
+    /// All of them, called `<field>_mask`, or none.
+    All(bool),
+    /// The only padded field, or the only one of tokens that is not a label.
+    One(String),
+    /// By field.
+    Each(BTreeMap<String, String>),
+}
+
+impl Default for PadMasks {
+    fn default() -> Self {
+        PadMasks::All(false)
+    }
 }

@@ -4,7 +4,7 @@ mod about;
 mod args;
 
 pub use about::{About, Role};
-pub use args::{PerRow, Ragged, ShuffleKind, Use};
+pub use args::{PadMasks, PerField, PerRow, Ragged, ShuffleKind, Use};
 
 use super::{Integers, PackRecipe, Reals};
 use crate::order::{Balance, Last, Lengths};
@@ -188,10 +188,13 @@ pub enum Stage {
         last: Last,
         /// How fields of varying shape are batched.
         #[serde(default, skip_serializing_if = "is_default")]
-        ragged: Ragged,
+        ragged: PerField<Ragged>,
         /// The padding value.
         #[serde(default, skip_serializing_if = "is_default")]
-        pad_value: f64,
+        pad_value: PerField<f64>,
+        /// Masks that are true where a padded field has data.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pad_mask: PadMasks,
         /// Padded fields are at least as long as the longest sample and a multiple of this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pad_multiple: Option<usize>,
@@ -239,8 +242,9 @@ impl Stage {
             global_size: None,
             drop_last: false,
             last: Last::Short,
-            ragged: Ragged::List,
-            pad_value: 0.0,
+            ragged: PerField::default(),
+            pad_value: PerField::default(),
+            pad_mask: PadMasks::default(),
             pad_multiple: None,
             pad_length: None,
         }
