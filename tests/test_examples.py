@@ -48,6 +48,14 @@ def test_llm_blend(tmp_path):
     assert stamps == {path: path.stat().st_mtime_ns for path in stamps}, "tokenised once"
 
 
+def test_mlm(tmp_path):
+    """The script itself checks that the loss of hidden tokens fell by half."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "mlm.py"), str(tmp_path / "run"), "--steps", "60")
+    assert "labels: array i64, padded with -100" in out and "attention_mask: array bool" in out
+    assert "after 60 steps" in out and (tmp_path / "run" / "tokenizer.json").exists()
+
+
 @pytest.mark.parametrize("kind", ["tar", "folder"])
 def test_imagenet(tmp_path, kind):
     """Interrupted in an epoch, continued to the end of the next, evaluated; every image counts once."""
