@@ -1,5 +1,6 @@
 //! Stores: bytes by name and range.
 
+pub mod below;
 mod forward;
 
 pub use forward::forward;
@@ -72,6 +73,20 @@ pub trait Store: Debug + Send + Sync {
     /// [`forward`], which works with every store.
     fn stream(&self, _shard: &Shard, _from: u64) -> Result<Option<Box<dyn Read + Send>>> {
         Ok(None)
+    }
+
+    /// Reads whole objects that data names, each at most `limit` bytes long. What a name leads to, once links are followed, must
+    /// be an object below one of the folders, else it is refused with [`Refusal`](below::Refusal). The text of the names was
+    /// checked with [`below::name_below`].
+    ///
+    /// Links can be changed at any time: a store that has links must check what it opened, not what a name led to before.
+    /// The default is for stores that have none.
+    fn read_below(&self, names: &[String], _folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
+        let one = |shard: &Shard| {
+            below::check_size(&shard.name, shard.size, limit)?;
+            self.read_all(shard)
+        };
+        self.stat(names)?.iter().map(one).collect()
     }
 
     /// Returns the names of all objects below a folder, sorted. Stores with real folders also return each sub-folder,

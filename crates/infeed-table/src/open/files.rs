@@ -2,7 +2,6 @@
 
 use super::{TableFormat, hugging_face};
 use infeed_core::{Error, FormatEntry, Found, Result, Shard, Store};
-use std::path::{Component, Path};
 
 /// Returns the shards of all paths, in order. `listed` has the names below the only path, if that is
 /// a folder already listed.
@@ -67,11 +66,4 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
         return name.to_owned();
     }
     format!("{}/{name}", folder.trim_end_matches('/'))
-}
-
-/// Returns whether a name in data can only lead below the folder it is relative to: not absolute, not in another store, and
-/// without a way up.
-pub(crate) fn stays_inside(name: &str) -> bool {
-    let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    !name.is_empty() && !name.contains("://") && Path::new(name).components().all(plain)
 }

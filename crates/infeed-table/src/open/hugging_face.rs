@@ -1,6 +1,6 @@
 //! Reads folders that Hugging Face's data sets library writes: `save_to_disk` and its cache.
 
-use super::files::{inside, join, stays_inside};
+use super::files::{inside, join};
 use infeed_core::{Error, FolderLook, Guess, Result, Store, StoreExt, Sure};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ fn cached(folder: &str, below: &[String], about: &Json, split: Option<&str>) -> 
 
 /// Joins a folder and a name that the file `listed` has. The name must not lead out of the folder.
 fn below_folder(listed: &str, folder: &str, name: &str) -> Result<String> {
-    if stays_inside(name) {
+    if infeed_core::store::below::stays_inside(name) {
         return Ok(join(folder, name));
     }
     Err(Error::Format {

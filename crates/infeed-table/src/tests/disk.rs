@@ -1,8 +1,12 @@
 //! A store over local files that counts requests.
 
-use infeed_core::{Bytes, Error, Found, Result, Shard, Store};
+use infeed_core::{
+    Bytes, Error, Found, Result, Shard, Store,
+    store::below::{Refusal, check_size},
+};
 use std::{
     fs,
+    io::ErrorKind,
     ops::Range,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -69,6 +73,23 @@ impl Store for Disk {
         }
         self.maps.fetch_add(1, Relaxed);
         Ok(Some(fs::read(&*shard.name).map_err(|e| Error::io("map", &*shard.name, e))?.into()))
+    }
+
+    fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
+        let one = |name: &String| {
+            let found = fs::canonicalize(name).map_err(|e| Error::io("open", name, e))?;
+            let inside = |folder: &String| found.starts_with(fs::canonicalize(folder).unwrap());
+            if !folders.iter().any(inside) {
+                return Err(Refusal::outside(name, &folders[0]));
+            }
+            let about = fs::metadata(&found).unwrap();
+            if !about.is_file() {
+                return Err(Error::io("read", name, ErrorKind::InvalidInput.into()));
+            }
+            check_size(name, about.len(), limit)?;
+            Ok(fs::read(found).unwrap().into())
+        };
+        names.iter().map(one).collect()
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {

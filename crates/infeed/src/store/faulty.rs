@@ -8,7 +8,7 @@ use infeed_core::{Error, Found, Hold, Result, Rng, Shard, Store};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
-    io::Error as IoError,
+    io::{Error as IoError, ErrorKind},
     ops::Range,
     path::PathBuf,
     sync::{
@@ -190,6 +190,22 @@ impl Store for FaultyStore {
             bytes[which].truncate(kept as usize);
         }
         Ok(bytes)
+    }
+
+    fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
+        let all = self.inner.read_below(names, folders, limit)?;
+        if self.faults.armed.load(Relaxed) {
+            for (name, bytes) in names.iter().zip(&all) {
+                let size = bytes.len() as u64;
+                let shard = Shard { name: name.as_str().into(), size, modified: None, version: None };
+                if self.fate(&shard, std::slice::from_ref(&(0..size)))?.is_some() {
+                    // The caller does not know how long the file is: a short read must be an error here.
+                    let what = "injected: fewer bytes came than the file has";
+                    return Err(Error::io("read", name, IoError::new(ErrorKind::UnexpectedEof, what)));
+                }
+            }
+        }
+        Ok(all)
     }
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {

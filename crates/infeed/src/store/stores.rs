@@ -131,6 +131,21 @@ impl Store for Stores {
         })
     }
 
+    /// The names are of one store, because they are below folders that the user chose.
+    fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
+        let Some(first) = names.first() else { return Ok(Vec::new()) };
+        let store = self.of(first)?;
+        match store.read_below(names, folders, limit) {
+            // One by one, so that a fault of one file does not count as a try of the others.
+            Err(error) if error.is_transient() => {
+                let one = |name| retry(|| store.read_below(std::slice::from_ref(name), folders, limit));
+                let all: Vec<Vec<Bytes>> = names.iter().map(one).collect::<Result<_>>()?;
+                Ok(all.into_iter().flatten().collect())
+            }
+            other => other,
+        }
+    }
+
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         if let Ok(store) = self.of(&shard.name) {
             store.will_read(shard, ranges);

@@ -1,6 +1,7 @@
 //! Files of this machine, or of what is mounted on it.
 
 mod advise;
+mod below;
 pub(super) mod guard;
 mod handles;
 mod look;
@@ -97,6 +98,11 @@ impl Store for LocalStore {
             self.handles.drop(shard);
         }
         read
+    }
+
+    fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
+        let folders = below::Folders::new(folders);
+        names.iter().map(|name| folders.read(name, limit, &self.pool)).collect()
     }
 
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
