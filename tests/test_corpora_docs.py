@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import jpeg
 from format_writers import example, tfrecords, write_megatron
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,6 +50,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "sold": rng.integers(0, 2, size),
         }
         pq.write_table(pa.table(columns), f"trades-{k}.parquet", row_group_size=100)
+    Path("images").mkdir()
+    for k in range(20):
+        Path("images", f"{k}.jpg").write_bytes(jpeg(k))
+    Path("captions.csv").write_text("path,caption\n" + "".join(f"{k}.jpg,photo {k}\n" for k in range(20)))
+    Path("labels.csv").write_text("id,label\n" + "".join(f"{k},{k % 3}\n" for k in range(20)))
 
 
 @pytest.mark.usefixtures("data")

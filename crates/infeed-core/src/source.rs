@@ -72,6 +72,9 @@ pub trait Source: Debug + Send + Sync {
     /// Sets how much memory the source may use for its caches. Only a hint.
     fn set_memory(&self, _bytes: u64) {}
 
+    /// Limits the bytes of one row, for sources that learn them only as they read. Longer rows are errors.
+    fn set_largest_row(&self, _bytes: u64) {}
+
     /// Returns the number of rows.
     fn rows(&self) -> u64 {
         self.shard_rows().iter().sum()

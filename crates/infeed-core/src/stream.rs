@@ -20,6 +20,10 @@ pub trait Stream: Debug + Send + Sync {
         Ok((self.start(at.parts)?, 0))
     }
 
+    /// Completes a row before it is handed out: reads what its flow left for later, because most ranks do not need it and a
+    /// shuffle buffer should not hold it. `fields` are those that the flow was asked for.
+    fn finish(&self, _row: &mut StreamRow, _fields: &[Arc<str>]) {}
+
     /// Returns what [`Stream::begin`] needs to start at this row without reading those before it; kept in checkpoints.
     fn mark(&self, _epoch: u64, _row: u64) -> Option<String> {
         None

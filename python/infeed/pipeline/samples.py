@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
@@ -22,6 +23,37 @@ class SampleStages(Description):
     def select(self, *fields: str) -> Self:
         """Keep only these fields. The others are not read."""
         return self._then(op="select", fields=list(fields))
+
+    def load(
+        self,
+        column: str,
+        *,
+        root: str | os.PathLike[str] | None = None,
+        to: str | None = None,
+        pattern: str | None = None,
+    ) -> Self:
+        """Read the files that a column names: ``infeed.csv("captions.csv").load("path", root="images/")``.
+
+        ``column`` holds paths relative to the folder ``root``, by default the folder of the table itself. The bytes
+        of the file take the place of the path; with ``to="image"`` they are a new field, and the path stays. With
+        ``pattern="{}.jpg"`` values are parts of paths: names without an ending, or numbers. The column may be a part of a
+        field of JSON: ``load("json.path", to="image")``.
+
+        Paths come from data and are not trusted. A path that does not lead to a regular file below ``root``, once links
+        are followed, is a bad sample, and so is a file that is not there.
+        """
+        stage: dict[str, Any] = {"column": column}
+        if to is not None and to != column:
+            stage["to"] = to
+        if root is not None:
+            stage["root"] = os.fspath(root)
+        if pattern is not None:
+            if pattern.count("{}") != 1:
+                raise ValueError(
+                    f'pattern takes {{}} once, where the value stands, as in "{{}}.jpg"; got {pattern!r}'
+                )
+            stage["pattern"] = pattern
+        return self._then(op="load", **stage)
 
     def decode(
         self,

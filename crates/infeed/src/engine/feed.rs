@@ -187,8 +187,9 @@ impl Pull {
         let (mut mine, mut seen): (Vec<NumberedRow>, u64) = (vec![], 0);
         let mut bytes = 0;
         while seen < self.global.min(left) {
-            let Some(item) = self.ahead.take() else { break };
+            let Some(mut item) = self.ahead.take() else { break };
             if seen % self.world.size == self.world.rank {
+                self.plan.stream.finish(&mut item.1, &self.fields);
                 bytes += item.1.record.as_ref().map_or(0, Record::memory);
                 if bytes > self.reading.batch_bytes {
                     return Err(too_large(mine.len() + 1, self.reading.batch_bytes));

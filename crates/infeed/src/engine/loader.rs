@@ -58,6 +58,7 @@ impl Loader {
         if let Some(memory) = options.memory {
             plan.source.set_memory(memory);
         }
+        plan.source.set_largest_row(settled.sample_bytes);
         if let Some(stream) = &plan.stream {
             stream.stream.set_largest_row(settled.sample_bytes);
         }

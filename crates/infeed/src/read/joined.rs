@@ -164,6 +164,10 @@ impl Source for Joined {
         self.sources.iter().for_each(|s| s.set_memory(bytes / self.sources.len() as u64));
     }
 
+    fn set_largest_row(&self, bytes: u64) {
+        self.sources.iter().for_each(|source| source.set_largest_row(bytes));
+    }
+
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
         let _ = self.by_source(rows, |source, local, _| {
             source.will_fetch(local, fields);

@@ -11,13 +11,16 @@
 //! less CPU time than groups of 256, in sequence and shuffled.
 //!
 //! [`coalesce`] is pure arithmetic; [`StoreSource`] does the reading. [`MemorySource`] has nothing to read.
+//! [`Loaded`] adds the files that columns name.
 
 mod coalesce;
 mod joined;
+mod loaded;
 mod memory;
 mod source;
 
 pub use coalesce::{Limits, Place, Plan, coalesce};
 pub use joined::Joined;
+pub use loaded::{FileColumn, Loaded, LoadedStream, stored};
 pub use memory::{Cells, MemorySource};
 pub use source::StoreSource;

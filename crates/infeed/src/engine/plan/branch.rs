@@ -83,7 +83,7 @@ impl Chain {
         }
     }
 
-    fn stored(name: &Arc<str>, step: &str, spec: &FieldSpec) -> Self {
+    pub(super) fn stored(name: &Arc<str>, step: &str, spec: &FieldSpec) -> Self {
         Chain::new(name, Start::Stored { name: Arc::clone(name), at: 0 }, step.to_owned(), spec)
     }
 

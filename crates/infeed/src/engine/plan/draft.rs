@@ -68,9 +68,10 @@ impl Draft {
 
     fn leaf(leaves: &Leaves, leaf: usize) -> Self {
         let (source, rows) = (leaves.source(leaf), leaves.rows(leaf));
+        let spec = leaves.opened(leaf).spec();
         Draft {
-            spec: source.spec().clone(),
-            branches: vec![Branch::stored(rows.end, source.spec().clone())],
+            spec: spec.clone(),
+            branches: vec![Branch::stored(rows.end, spec.clone())],
             order: match &leaves.stream {
                 Some(stream) => StreamOrder::order(&StreamPlan::new(Arc::clone(stream))),
                 None => {
@@ -110,6 +111,10 @@ impl Draft {
             Stage::Python { what } => self.python.push(what.clone()),
             Stage::Seed { seed } => self.seed = Some(*seed),
             Stage::Select { fields } => self.select(fields, stage.name())?,
+            Stage::Load { column, to, .. } => {
+                self.branches[0].require_column(column)?;
+                self.each(|b| b.load(column, to.as_deref().unwrap_or(column)))?;
+            }
             Stage::Decode { fields } => {
                 for (name, decoder) in fields {
                     self.branches[0].require(name, stage.name())?;

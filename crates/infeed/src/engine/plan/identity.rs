@@ -104,7 +104,7 @@ impl Identity {
         }
         if strict && self.samples != now.samples {
             return Some(
-                "its decoders, transforms or filters differ; strict=False continues with the new ones"
+                "its decoders, transforms or filters differ (or where load() finds files); strict=False continues with the new ones"
                     .to_owned(),
             );
         }

@@ -1,6 +1,6 @@
 //! The sources that a recipe reads, and the first row of each in the joined source.
 
-use super::{Opened, stream::StreamFields};
+use super::{Opened, loads::Loads, stream::StreamFields};
 use crate::{
     read::Joined,
     recipe::{Recipe, SourceRecipe, Stage},
@@ -19,6 +19,8 @@ pub(super) struct Leaf {
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
     pub(super) leaves: Vec<Leaf>,
+    /// What was opened, and the same with the files that columns name.
+    opened: Vec<Arc<dyn Source>>,
     sources: Vec<Arc<dyn Source>>,
     /// What was opened for each source and what is done to its rows: parts that agree in both share their rows.
     keys: Vec<String>,
@@ -34,7 +36,7 @@ impl Leaves {
         open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
     ) -> Result<Self> {
         let mut leaves = Leaves { starts: vec![0], ..Leaves::default() };
-        leaves.visit(recipe, "", open)?;
+        leaves.visit(recipe, "", &Loads::default(), open)?;
         Ok(leaves)
     }
 
@@ -42,16 +44,18 @@ impl Leaves {
         &mut self,
         recipe: &Recipe,
         above: &str,
+        loads: &Loads<'_>,
         open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
     ) -> Result<()> {
         let own: Vec<&Stage> = recipe.stages.iter().filter(|s| !s.about().role.is_order()).collect();
         let done = format!("{}|{above}", serde_json::to_string(&own).unwrap_or_default());
+        let loads = loads.with(recipe);
         let source = &recipe.source;
         if source.join.is_some() {
             if source.parts.is_empty() || !source.paths.is_empty() {
                 return Err(Error::argument("recipe: a source with `join` needs `part`s and no `paths`"));
             }
-            return source.parts.iter().try_for_each(|part| self.visit(part, &done, open));
+            return source.parts.iter().try_for_each(|part| self.visit(part, &done, &loads, open));
         }
         if !source.parts.is_empty() || source.paths.is_empty() {
             return Err(Error::argument("recipe: a source needs `paths`, or `join` and `part`s"));
@@ -65,12 +69,12 @@ impl Leaves {
                 // again.
                 let again = self.keys.iter().position(|k| k.starts_with(&format!("{what}|")));
                 let opened = match again {
-                    Some(slot) => Arc::clone(&self.sources[slot]),
+                    Some(slot) => Arc::clone(&self.opened[slot]),
                     None => match open(source)? {
                         Opened::Rows(rows) => rows,
                         Opened::Stream(stream) if above.is_empty() => {
                             let fields: Arc<dyn Source> = Arc::new(StreamFields::new(&*stream));
-                            self.stream = Some(stream);
+                            self.stream = Some(loads.over_stream(stream, source)?);
                             fields
                         }
                         Opened::Stream(stream) => {
@@ -85,7 +89,8 @@ impl Leaves {
                     },
                 };
                 self.starts.push(self.starts[self.sources.len()] + opened.rows());
-                self.sources.push(opened);
+                self.sources.push(loads.over(&opened, source)?);
+                self.opened.push(opened);
                 self.keys.push(key);
                 self.sources.len() - 1
             }
@@ -97,6 +102,11 @@ impl Leaves {
     /// Returns the source of a leaf.
     pub(super) fn source(&self, leaf: usize) -> &Arc<dyn Source> {
         &self.sources[self.leaves[leaf].slot]
+    }
+
+    /// Returns the source of a leaf, without the files that columns name.
+    pub(super) fn opened(&self, leaf: usize) -> &Arc<dyn Source> {
+        &self.opened[self.leaves[leaf].slot]
     }
 
     /// Returns the rows of a leaf in the joined source.

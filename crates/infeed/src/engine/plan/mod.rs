@@ -12,6 +12,7 @@ mod filter;
 mod identity;
 mod join;
 mod leaves;
+mod loads;
 mod orders;
 mod outputs;
 mod stream;

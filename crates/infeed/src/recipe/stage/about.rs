@@ -51,6 +51,7 @@ impl Stage {
             Stage::Filter { .. } => ("filter", Role::Filter),
             Stage::Seed { .. } => ("seed", Role::Seed),
             Stage::Select { .. } => ("select", Role::Fields),
+            Stage::Load { .. } => ("load", Role::Sample),
             Stage::Decode { .. } => ("decode", Role::Sample),
             Stage::Copy { .. } => ("views", Role::Sample),
             Stage::Map { .. } => ("map", Role::Sample),

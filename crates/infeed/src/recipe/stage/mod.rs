@@ -139,6 +139,20 @@ pub enum Stage {
         /// Their names.
         fields: Vec<String>,
     },
+    /// Reads the files that a column names.
+    Load {
+        /// The column: a field, or a part of a field of JSON (`json.path`).
+        column: String,
+        /// The field that has the files; by default it takes the place of the column.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        /// The folder that paths are relative to and must lead below; by default that of the shard.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// The path of a value: `{}.jpg`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pattern: Option<String>,
+    },
     /// Decodes fields.
     Decode {
         /// Field to decoder.

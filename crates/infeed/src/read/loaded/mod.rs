@@ -1,0 +1,114 @@
+//! Files that columns name: `captions.csv` with a column of paths, and the images beside it.
+//!
+//! Records of the source below have a field per file, which is read together with them. Paths come from data and are not
+//! trusted: [`Store::read_below`](infeed_core::Store::read_below) reads only what lies below a folder.
+
+mod column;
+mod files;
+mod stream;
+
+pub use column::{FileColumn, stored};
+pub use stream::LoadedStream;
+
+use files::Files;
+use infeed_core::{FieldSpec, Record, Result, Source, Spec, Store, format::Fields};
+use std::sync::Arc;
+
+/// A source whose records have the files that its columns name.
+///
+/// Everything else is that of the source below: rows, keys, shards, blocks, and what states must agree with.
+#[derive(Debug)]
+pub struct Loaded {
+    inner: Arc<dyn Source>,
+    files: Files,
+    /// The fields of the source below, and those of files.
+    spec: Spec,
+}
+
+impl Loaded {
+    /// Adds the files that these columns name. `store` has the files.
+    pub fn new(inner: Arc<dyn Source>, store: Arc<dyn Store>, columns: Vec<FileColumn>) -> Self {
+        let mut spec = inner.spec().clone();
+        spec.fields.extend(columns.iter().map(|column| (Arc::clone(&column.stored), FieldSpec::encoded())));
+        Loaded { inner, files: Files::new(store, columns), spec }
+    }
+}
+
+impl Source for Loaded {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn shard_rows(&self) -> &[u64] {
+        self.inner.shard_rows()
+    }
+
+    fn shard_of(&self, row: u64) -> String {
+        self.inner.shard_of(row)
+    }
+
+    fn key(&self, row: u64) -> String {
+        self.inner.key(row)
+    }
+
+    /// Of files, the average size of those read so far.
+    fn row_bytes(&self, row: u64, fields: &[Arc<str>]) -> u64 {
+        self.inner.row_bytes(row, &self.files.below(fields)).saturating_add(self.files.average(fields))
+    }
+
+    fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
+        let below = self.files.below(fields);
+        let records = self.inner.fetch(rows, &below)?;
+        self.files.read(fields, &below, records, &|at| self.inner.shard_of(rows[at]))
+    }
+
+    /// Files are not announced: which ones are meant is known only when the rows are read.
+    fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
+        self.inner.will_fetch(rows, &self.files.below(fields));
+    }
+
+    fn classes(&self) -> &[String] {
+        self.inner.classes()
+    }
+
+    fn damage(&self) -> Vec<String> {
+        self.inner.damage()
+    }
+
+    /// The sizes of rows are not known: those of the files belong to them.
+    fn column(&self, name: &str) -> Result<Option<Vec<i64>>> {
+        if name == "bytes" { Ok(None) } else { self.inner.column(name) }
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        self.inner.block_rows()
+    }
+
+    fn fills(&self, field: &str) -> bool {
+        !self.files.has(field) && self.inner.fills(field)
+    }
+
+    fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
+        self.inner.fill(rows, fields, out)
+    }
+
+    fn fields_of_states(&self) -> Fields {
+        self.inner.fields_of_states()
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.inner.set_memory(bytes);
+    }
+
+    fn set_largest_row(&self, bytes: u64) {
+        self.inner.set_largest_row(bytes);
+        self.files.set_limit(bytes);
+    }
+
+    fn describe(&self) -> String {
+        format!("{}, with {}", self.inner.describe(), self.files.describe())
+    }
+}
+
+#[cfg(test)]
+mod tests;
