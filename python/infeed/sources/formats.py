@@ -212,33 +212,57 @@ def lmdb(
 
 def folder(
     path: str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    endings: str | Sequence[str] | None = None,
+    field: str | None = None,
+    metadata: bool = True,
 ) -> Pipeline:
     """Read image folder: class sub-folders as torchvision's ImageFolder reads them, or images without classes.
 
     Fields: ``image`` and, with class sub-folders, ``label``. Order and labels are those of torchvision's
-    ImageFolder.
+    ImageFolder. A folder with ``metadata.csv``, ``metadata.jsonl`` or ``metadata.parquet``, as Hugging Face's
+    imagefolder has it, has the rows of that table instead: ``image`` is the file that its column ``file_name``
+    names, ``mask`` the one of ``mask_file_name``, and the other columns are fields. With ``endings`` it is a folder
+    of other files.
+
+    * ``split``: read the sub-folder of this name only: ``train``
+    * ``endings``: the files that count: ``.wav``; by default images
+    * ``field``: the name of the field of files: by default ``image`` for images, otherwise their ending (``wav``),
+      or ``file`` if there are several
+    * ``metadata``: whether tables of metadata are used
     """
-    return open_format("folder", path, {})
+    return open_format("folder", path, {"split": split, "endings": endings, "field": field, "metadata": metadata})
 
 
 def files(
     paths: Paths,
+    *,
+    field: str | None = None,
 ) -> Pipeline:
     """Read whole files one by one, in the given order.
 
-    Field: ``image``, the bytes of a file, whatever it holds: ``decode`` takes images, ``map`` any function.
+    One field, the bytes of a file, whatever it holds: ``decode`` takes images, ``map`` any function.
+
+    * ``field``: the name of the field of files: by default ``image`` for images, otherwise their ending (``wav``),
+      or ``file`` if there are several
     """
-    return open_format("files", paths, {})
+    return open_format("files", paths, {"field": field})
 
 
 def manifest(
     path: str | os.PathLike[str],
+    *,
+    field: str | None = None,
 ) -> Pipeline:
     """Read a text file with a path and a label on each line.
 
     Fields: ``image`` and ``label``. Relative paths start at the folder of the manifest.
+
+    * ``field``: the name of the field of files: by default ``image`` for images, otherwise their ending (``wav``),
+      or ``file`` if there are several
     """
-    return open_format("manifest", path, {})
+    return open_format("manifest", path, {"field": field})
 
 
 def parquet(

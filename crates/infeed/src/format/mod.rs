@@ -30,7 +30,7 @@ mod text;
 mod tfrecord;
 
 pub use detect::{Detected, detect};
-pub use folder::{EXTENSIONS, FolderSource, is_image};
+pub use folder::{EXTENSIONS, Endings, FolderSource, is_image};
 #[doc(hidden)]
 pub use fuzzing::fuzz_index;
 pub use lmdb::LmdbIndex;

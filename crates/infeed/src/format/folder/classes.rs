@@ -1,7 +1,7 @@
 //! Class folders, numbered and ordered like torchvision's `ImageFolder`, so that labels and row numbers are the same
 //! in both.
 
-use super::{EXTENSIONS, is_image};
+use super::Endings;
 use infeed_core::{Error, Result};
 use std::{cmp::Ordering, collections::BTreeSet};
 
@@ -17,7 +17,7 @@ pub(super) struct Classes {
 }
 
 /// Sorts names below `root` (sub-folders end in `/`) into classes.
-pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
+pub(super) fn classes(root: &str, mut names: Vec<String>, endings: &Endings) -> Result<Classes> {
     let found: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.split_once('/')?.0)).collect();
     let classes: Vec<String> = found.into_iter().map(str::to_owned).collect();
     if classes.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
         return Err(Error::NotFound { path: root.to_owned(), hint });
     }
     // Files directly in the root belong to no class.
-    names.retain(|name| name.contains('/') && is_image(name));
+    names.retain(|name| name.contains('/') && endings.has(name));
     // Most listings are sorted already: the two orders differ only where a name continues with a character below `/`.
     if !names.is_sorted_by(|a, b| order(a, b) != Ordering::Greater) {
         names.sort_unstable_by(|a, b| order(a, b));
@@ -43,11 +43,7 @@ pub(super) fn classes(root: &str, mut names: Vec<String>) -> Result<Classes> {
         }
     }
     if !empty.is_empty() {
-        let hint = format!(
-            "; there is no image in the class folders {} (extensions: {})",
-            empty.join(", "),
-            EXTENSIONS.join(" ")
-        );
+        let hint = format!("; of the class folders {}, each has {}", empty.join(", "), endings.words());
         return Err(Error::NotFound { path: root.to_owned(), hint });
     }
     Ok(Classes { classes, starts, names })

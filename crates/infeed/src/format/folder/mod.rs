@@ -1,18 +1,21 @@
 //! Files that are rows: image folders, lists of files, manifests.
 //!
 //! There is nothing to index, so there is no [`Format`](infeed_core::Format): the list of names is the data set. A row
-//! has the field `image` (the file's bytes) and, if the source has classes, `label` (an integer). Names are stored in
+//! has a field of the file's bytes, `image` for images, and, if the source has classes, `label` (an integer). Names are stored in
 //! one block of memory. Sizes are looked up when a file is read: a million lookups in advance would take too long.
 
 mod classes;
 mod entries;
+mod kinds;
 mod manifest;
+mod metadata;
 mod names;
 
 pub(super) use entries::{FILES, FOLDER, MANIFEST};
 
 use bytes::Bytes;
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value};
+pub use kinds::Endings;
 use names::Names;
 use std::sync::{
     Arc,
@@ -51,6 +54,8 @@ pub struct FolderSource {
     /// The prefix of relative names: empty, or a folder that ends in `/`.
     root: String,
     names: Names,
+    /// The field of the files' bytes.
+    field: Arc<str>,
     labels: Labels,
     classes: Vec<String>,
     spec: Spec,
@@ -65,26 +70,37 @@ impl FolderSource {
     /// Opens a folder of images: with class folders if there are images in sub-folders, flat otherwise. `names` are all
     /// names below `root`; those of sub-folders end in `/`.
     pub fn open(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
-        let deep = below(root, &names).any(|name| name.contains('/') && is_image(name));
-        if deep { Self::class_folders(store, root, names) } else { Self::flat(store, root, names) }
+        Self::of(store, root, names, &Endings::Images)
     }
 
-    /// Opens images in class folders: the label of `root/cat/1.jpg` is the index of `cat` among the sub-folders of
+    /// Opens a folder of files with some endings, like [`FolderSource::open`].
+    pub fn of(store: Arc<dyn Store>, root: &str, names: Vec<String>, endings: &Endings) -> Result<Self> {
+        let deep = below(root, &names).any(|name| name.contains('/') && endings.has(name));
+        let open = if deep { Self::class_folders } else { Self::flat };
+        open(store, root, names, endings)
+    }
+
+    /// Opens files in class folders: the label of `root/cat/1.jpg` is the index of `cat` among the sub-folders of
     /// `root`.
-    pub fn class_folders(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
+    pub fn class_folders(
+        store: Arc<dyn Store>,
+        root: &str,
+        names: Vec<String>,
+        endings: &Endings,
+    ) -> Result<Self> {
         let names = below(root, &names).map(str::to_owned).collect();
-        let found = classes::classes(root, names)?;
+        let found = classes::classes(root, names, endings)?;
         let names = found.names.iter().map(String::as_str).collect();
         let source = Self::new(store, root, names, Labels::Runs(found.starts), "image folder")?;
         Ok(FolderSource { classes: found.classes, ..source })
     }
 
-    /// Opens all images below a folder, sorted by name, without labels.
-    pub fn flat(store: Arc<dyn Store>, root: &str, names: Vec<String>) -> Result<Self> {
-        let mut found: Vec<&str> = below(root, &names).filter(|name| is_image(name)).collect();
+    /// Opens all files below a folder, sorted by name, without labels.
+    pub fn flat(store: Arc<dyn Store>, root: &str, names: Vec<String>, endings: &Endings) -> Result<Self> {
+        let mut found: Vec<&str> = below(root, &names).filter(|name| endings.has(name)).collect();
         found.sort_unstable();
         if found.is_empty() {
-            let hint = format!("; there is no image in it (extensions: {})", EXTENSIONS.join(" "));
+            let hint = format!("; there is {}", endings.words());
             return Err(Error::NotFound { path: root.to_owned(), hint });
         }
         Self::new(store, root, found.into_iter().collect(), Labels::None, "folder of images")
@@ -122,7 +138,9 @@ impl FolderSource {
         if rows == 0 {
             return Err(Error::argument("there are no files to read"));
         }
-        let mut fields = vec![("image".into(), FieldSpec::encoded())];
+        let every = (0..names.len()).filter_map(|row| names.get(row));
+        let field: Arc<str> = kinds::field_of(every).into();
+        let mut fields = vec![(Arc::clone(&field), FieldSpec::encoded())];
         if !matches!(labels, Labels::None) {
             fields.push(("label".into(), FieldSpec::scalar(Dtype::I64)));
         }
@@ -130,6 +148,7 @@ impl FolderSource {
             store,
             root: base(root),
             names,
+            field,
             labels,
             classes: Vec::new(),
             spec: Spec { fields },
@@ -138,6 +157,18 @@ impl FolderSource {
             files: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         })
+    }
+
+    /// Gives the field of the files' bytes another name.
+    pub fn named(mut self, field: &str) -> Result<Self> {
+        if field.is_empty() || self.spec.fields[1..].iter().any(|(name, _)| **name == *field) {
+            return Err(Error::argument(format!(
+                "field=`{field}`: there is such a field, or it has no name"
+            )));
+        }
+        self.field = field.into();
+        self.spec.fields[0].0 = Arc::clone(&self.field);
+        Ok(self)
     }
 
     /// Returns the name of a row's file.
@@ -186,7 +217,7 @@ impl Source for FolderSource {
 
     /// The average size of the files read so far.
     fn row_bytes(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
-        if !fields.iter().any(|f| &**f == "image") {
+        if !fields.contains(&self.field) {
             return 8;
         }
         self.bytes.load(Ordering::Relaxed).checked_div(self.files.load(Ordering::Relaxed)).unwrap_or(GUESS)
@@ -194,10 +225,10 @@ impl Source for FolderSource {
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
         // Labels alone need no file.
-        let images = if fields.iter().any(|f| &**f == "image") { self.read(rows)? } else { Vec::new() };
+        let files = if fields.contains(&self.field) { self.read(rows)? } else { Vec::new() };
         let record = |(at, row): (usize, &u64)| {
             let value = |field: &Arc<str>| match &**field {
-                "image" => images.get(at).cloned().map_or(Value::Missing, Value::Bytes),
+                name if *name == *self.field => files.get(at).cloned().map_or(Value::Missing, Value::Bytes),
                 "label" => self.label(*row).map_or(Value::Missing, |label| Value::Tensor(Tensor::int(label))),
                 _ => Value::Missing,
             };
@@ -207,7 +238,7 @@ impl Source for FolderSource {
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
-        if !fields.iter().any(|f| &**f == "image") {
+        if !fields.contains(&self.field) {
             return;
         }
         // Only a hint: a missing file is reported when it is fetched.

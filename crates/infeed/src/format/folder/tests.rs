@@ -46,10 +46,10 @@ fn class_folders_are_ordered_as_torchvision_orders_them() {
 #[test]
 fn empty_classes_are_named() {
     let (store, names) = memory(&["r/a/1.jpg", "r/b/", "r/c/notes.txt"]);
-    let message = FolderSource::class_folders(store, "r", names).unwrap_err().to_string();
-    assert!(message.contains("no image in the class folders b, c"), "{message}");
+    let message = FolderSource::class_folders(store, "r", names, &Endings::Images).unwrap_err().to_string();
+    assert!(message.contains("class folders b, c, each has no image in it"), "{message}");
     let (store, names) = memory(&["r/1.jpg"]);
-    let message = FolderSource::class_folders(store, "r", names).unwrap_err().to_string();
+    let message = FolderSource::class_folders(store, "r", names, &Endings::Images).unwrap_err().to_string();
     assert!(message.contains("no class folders"), "{message}");
 }
 
@@ -135,4 +135,21 @@ fn extensions_are_torchvisions() {
     for name in ["a.gif", "jpg", "a.jpg.txt", ""] {
         assert!(!is_image(name), "{name}");
     }
+}
+
+#[test]
+fn class_folders_of_other_files() {
+    let (store, names) = memory(&["r/yes/1.wav", "r/yes/a.jpg", "r/no/2.WAV", "r/no/readme.md", "r/x.wav"]);
+    let endings = Endings::new(&["wav".to_owned()]).unwrap();
+    let source = FolderSource::of(Arc::clone(&store), "r", names.clone(), &endings).unwrap();
+    assert_eq!(keys(&source), ["no/2.WAV", "yes/1.wav"]);
+    assert_eq!((&*source.spec().fields[0].0, source.classes().len()), ("wav", 2));
+    let source = source.named("audio").unwrap();
+    let record = &source.fetch(&[1], &["label".into(), "audio".into()]).unwrap()[0];
+    assert!(matches!(&record.fields[0], Value::Tensor(t) if *t == Tensor::int(1)));
+    assert!(matches!(&record.fields[1], Value::Bytes(b) if b == "r/yes/1.wav"));
+    assert!(source.row_bytes(0, &["audio".into()]) == 11 && source.named("label").is_err());
+    let none = Endings::new(&[".mp3".to_owned()]).unwrap();
+    let message = FolderSource::of(store, "r", names, &none).unwrap_err().to_string();
+    assert!(message.contains("there is no .mp3 file in it"), "{message}");
 }

@@ -68,6 +68,13 @@ impl FileColumn {
         })
     }
 
+    /// Gives the field of files another name in records.
+    #[must_use]
+    pub fn stored_as(mut self, name: &str) -> Self {
+        self.stored = name.into();
+        self
+    }
+
     /// Returns the folder that a row's path is relative to. `shard` is asked for only where no folder was given.
     pub(super) fn folder(&self, shard: impl FnOnce() -> String) -> Cow<'_, str> {
         match &self.root {

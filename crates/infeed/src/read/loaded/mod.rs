@@ -11,7 +11,7 @@ pub use column::{FileColumn, stored};
 pub use stream::LoadedStream;
 
 use files::Files;
-use infeed_core::{FieldSpec, Record, Result, Source, Spec, Store, format::Fields};
+use infeed_core::{Error, FieldSpec, Record, Result, Source, Spec, Store, format::Fields};
 use std::sync::Arc;
 
 /// A source whose records have the files that its columns name.
@@ -23,6 +23,8 @@ pub struct Loaded {
     files: Files,
     /// The fields of the source below, and those of files.
     spec: Spec,
+    /// Whether files are fields of the data, and not added by a stage.
+    in_place: bool,
 }
 
 impl Loaded {
@@ -30,7 +32,22 @@ impl Loaded {
     pub fn new(inner: Arc<dyn Source>, store: Arc<dyn Store>, columns: Vec<FileColumn>) -> Self {
         let mut spec = inner.spec().clone();
         spec.fields.extend(columns.iter().map(|column| (Arc::clone(&column.stored), FieldSpec::encoded())));
-        Loaded { inner, files: Files::new(store, columns), spec }
+        Loaded { inner, files: Files::new(store, columns), spec, in_place: false }
+    }
+
+    /// Puts the files in the place of the columns that name them: for formats whose rows are files and what is known of them.
+    pub fn in_place(inner: Arc<dyn Source>, store: Arc<dyn Store>, columns: Vec<FileColumn>) -> Result<Self> {
+        let mut spec = inner.spec().clone();
+        for column in &columns {
+            let at = spec.require(&column.column, "load")?;
+            if spec.position(&column.stored).is_some() {
+                let what =
+                    format!("there are two fields `{}`: {} names one of them", column.stored, column.column);
+                return Err(Error::plan("load", what));
+            }
+            spec.fields[at] = (Arc::clone(&column.stored), FieldSpec::encoded());
+        }
+        Ok(Loaded { inner, files: Files::new(store, columns), spec, in_place: true })
     }
 }
 
@@ -93,7 +110,7 @@ impl Source for Loaded {
     }
 
     fn fields_of_states(&self) -> Fields {
-        self.inner.fields_of_states()
+        if self.in_place { self.spec.fields.clone() } else { self.inner.fields_of_states() }
     }
 
     fn set_memory(&self, bytes: u64) {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::store::MemoryStore;
 use bytes::Bytes;
-use infeed_core::{Dtype, Error, Tensor, Value};
+use infeed_core::{Dtype, Tensor, Value};
 
 /// Rows of these values in the fields `a`, `b`, ..., in two shards.
 #[derive(Debug)]
