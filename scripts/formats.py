@@ -41,9 +41,9 @@ def text() -> str:
     """The text of the module."""
     functions = [_function(entry) for entry in json.loads(_core.entries("formats"))]
     body = "".join(functions)
-    words = sorted(
-        name for name in vars(_typing) if name != "Any" and re.search(rf"[:\[ ]{name}\b(?=[ ,|=\]\n])", body)
-    )
+    # Types are capitalised; a module also has the names that it imports.
+    types = [name for name in vars(_typing) if name[0].isupper() and name != "Any"]
+    words = sorted(name for name in types if re.search(rf"[:\[ ]{name}\b(?=[ ,|=\]\n])", body))
     imports = ["import os\n"] if "os.PathLike" in body else []
     collections = [name for name in ("Iterable", "Mapping", "Sequence") if f"{name}[" in body]
     if collections:

@@ -38,6 +38,7 @@ from .sources import (
     arrow,
     avro,
     blend,
+    coco,
     column_stats,
     concat,
     csv,
@@ -61,7 +62,9 @@ from .sources import (
     text,
     tfrecord,
     tokens,
+    voc,
     wrap,
+    yolo,
 )
 from .writer import ShardWriter
 
@@ -89,6 +92,7 @@ __all__ = [
     "arrow",
     "avro",
     "blend",
+    "coco",
     "column_stats",
     "concat",
     "csv",
@@ -115,6 +119,8 @@ __all__ = [
     "tokens",
     "transforms",
     "usable_cpus",
+    "voc",
     "world",
     "wrap",
+    "yolo",
 ]

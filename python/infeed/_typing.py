@@ -39,9 +39,13 @@ LmdbKeys = Literal["auto", "text", "bytes"]
 Sampling = Literal["windows", "megatron"]
 SplitPart = Literal["train", "valid", "test"]
 Drift = Literal["error", "repair", "ignore"]
+CocoLabels = Literal["category", "contiguous"]
+YoloTask = Literal["detect", "segment", "pose"]
+MissingImages = Literal["error", "skip"]
+OutsideBoxes = Literal["error", "clip", "keep"]
 
 # Fields.
-Decoder = Literal["rgb", "gray", "stored", "int", "float", "text", "json", "npy", "bytes"]
+Decoder = Literal["rgb", "gray", "stored", "int", "float", "text", "json", "npy", "instance_masks", "bytes"]
 IntegerName = Literal[
     "u8",
     "i8",

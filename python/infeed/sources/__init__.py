@@ -4,6 +4,7 @@ from .corpora import file_list
 from .formats import (
     arrow,
     avro,
+    coco,
     csv,
     csv_table,
     files,
@@ -18,6 +19,8 @@ from .formats import (
     text,
     tfrecord,
     tokens,
+    voc,
+    yolo,
 )
 from .generated import Generated, generate
 from .joins import blend, concat, interleave
@@ -32,6 +35,7 @@ __all__ = [
     "arrow",
     "avro",
     "blend",
+    "coco",
     "column_stats",
     "concat",
     "csv",
@@ -55,5 +59,7 @@ __all__ = [
     "text",
     "tfrecord",
     "tokens",
+    "voc",
     "wrap",
+    "yolo",
 ]

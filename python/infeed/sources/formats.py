@@ -15,16 +15,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._typing import (
+    CocoLabels,
     Drift,
     IntegerDtype,
     IntegerName,
     LmdbKeys,
+    MissingImages,
     Nulls,
+    OutsideBoxes,
     Read,
     Sampling,
     SplitPart,
     TextErrors,
     TextRows,
+    YoloTask,
 )
 from ..pipeline import Pipeline
 from .args import Scalar
@@ -33,6 +37,7 @@ from .paths import Paths, open_format
 __all__ = [
     "arrow",
     "avro",
+    "coco",
     "csv",
     "csv_table",
     "files",
@@ -47,6 +52,8 @@ __all__ = [
     "text",
     "tfrecord",
     "tokens",
+    "voc",
+    "yolo",
 ]
 
 
@@ -263,6 +270,143 @@ def manifest(
       or ``file`` if there are several
     """
     return open_format("manifest", path, {"field": field})
+
+
+def coco(
+    path: str | os.PathLike[str],
+    annotations: str | os.PathLike[str],
+    *,
+    labels: CocoLabels = "category",
+    crowd: bool = True,
+    empty: bool = True,
+    missing: MissingImages = "error",
+    outside: OutsideBoxes = "error",
+    fields: Sequence[str] | None = None,
+) -> Pipeline:
+    """Read images with the annotations of a COCO JSON file.
+
+    Rows are the images of the file, in its order. Fields, as far as the file has them: ``image``, ``file_name``,
+    ``image_id``, ``boxes`` (float32 [n, 4]: x1, y1, x2, y2 in pixels), ``labels`` (int64 [n]), ``area``,
+    ``iscrowd``, ``keypoints`` (float32 [n, k, 3]: x, y, visibility), ``masks`` (decode with ``instance_masks``) and
+    ``captions`` (JSON). Boxes that are not inside their image and other wrong values make a bad sample; ids that do
+    not fit together are errors at opening.
+
+    * ``annotations``: the JSON file: instances, person_keypoints or captions
+    * ``labels``: what labels are: category (the ids of the file, which have gaps), or contiguous (0 to n - 1, in
+      the order of the ids)
+    * ``crowd``: keep annotations that stand for a crowd
+    * ``empty``: keep images without annotations; without them, formats with one label file per image read all of
+      those at opening
+    * ``missing``: what to do about images that are named but not there: error, or skip (explain() says how many)
+    * ``outside``: a box that is not inside its image: error (the sample is bad), clip (at the border), or keep
+    * ``fields``: fields to read; all by default
+    """
+    return open_format(
+        "coco",
+        path,
+        {
+            "annotations": annotations,
+            "labels": labels,
+            "crowd": crowd,
+            "empty": empty,
+            "missing": missing,
+            "outside": outside,
+            "fields": fields,
+        },
+    )
+
+
+def voc(
+    path: str | os.PathLike[str],
+    *,
+    split: str = "train",
+    classes: Sequence[str] | None = None,
+    difficult: bool = True,
+    zero_based: bool = False,
+    empty: bool = True,
+    missing: MissingImages = "error",
+    outside: OutsideBoxes = "error",
+    fields: Sequence[str] | None = None,
+) -> Pipeline:
+    """Read Pascal VOC: images, an XML file for each, and a list of those of a split.
+
+    The folder is the one with ``JPEGImages``, ``Annotations`` and ``ImageSets/Main``. Rows are the images of the
+    split, in the order of its list. Fields: ``image``, ``file_name``, ``boxes`` (float32 [n, 4]: xmin, ymin, xmax,
+    ymax in pixels as the files state them, counted from 1), ``labels`` (int64 [n]), ``difficult`` and ``truncated``
+    (uint8 [n]).
+
+    * ``split``: the list in ImageSets/Main that names the images: train, val, trainval, test
+    * ``classes``: names of the classes, which labels number from 0; the 20 of Pascal VOC by default
+    * ``difficult``: keep objects marked as difficult
+    * ``zero_based``: subtract 1 from the coordinates, which VOC counts from 1
+    * ``empty``: keep images without annotations; without them, formats with one label file per image read all of
+      those at opening
+    * ``missing``: what to do about images that are named but not there: error, or skip (explain() says how many)
+    * ``outside``: a box that is not inside its image: error (the sample is bad), clip (at the border), or keep
+    * ``fields``: fields to read; all by default
+    """
+    return open_format(
+        "voc",
+        path,
+        {
+            "split": split,
+            "classes": classes,
+            "difficult": difficult,
+            "zero_based": zero_based,
+            "empty": empty,
+            "missing": missing,
+            "outside": outside,
+            "fields": fields,
+        },
+    )
+
+
+def yolo(
+    path: str | os.PathLike[str],
+    *,
+    split: str = "train",
+    names: Sequence[str] | None = None,
+    task: YoloTask = "detect",
+    keypoints: Sequence[int] | None = None,
+    empty: bool = True,
+    missing: MissingImages = "error",
+    outside: OutsideBoxes = "error",
+    fields: Sequence[str] | None = None,
+) -> Pipeline:
+    """Read YOLO: images, and a text file with the labels of each.
+
+    The path is a ``data.yaml`` or a folder: with a ``data.yaml``, with ``images/train`` and ``labels/train``, or
+    with ``train/images`` and ``train/labels``. Rows are sorted by name. An image without a label file has no
+    objects. Fields: ``image``, ``file_name``, ``boxes`` (float32 [n, 4]: centre x, centre y, width, height as
+    shares of the image's sides), ``labels`` (int64 [n]), with task="segment" ``segments`` (JSON: a polygon of
+    shares per object), with task="pose" ``keypoints`` (float32 [n, k, 3]: x, y as shares, visibility).
+
+    * ``split``: the key of data.yaml, or the sub-folder, that has the images: train, val, test
+    * ``names``: names of the classes; those of data.yaml by default. A label beyond them is an error
+    * ``task``: what the lines of label files hold: detect (boxes; a polygon becomes the box around it), segment
+      (polygons), or pose (boxes and keypoints)
+    * ``keypoints``: for task="pose": how many keypoints, and how many numbers each has (2 or 3); by default
+      kpt_shape of data.yaml
+    * ``empty``: keep images without annotations; without them, formats with one label file per image read all of
+      those at opening
+    * ``missing``: what to do about images that are named but not there: error, or skip (explain() says how many)
+    * ``outside``: a box that is not inside its image: error (the sample is bad), clip (at the border), or keep
+    * ``fields``: fields to read; all by default
+    """
+    return open_format(
+        "yolo",
+        path,
+        {
+            "split": split,
+            "names": names,
+            "task": task,
+            "keypoints": keypoints,
+            "empty": empty,
+            "missing": missing,
+            "outside": outside,
+            "fields": fields,
+        },
+    )
 
 
 def parquet(

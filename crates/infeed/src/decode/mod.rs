@@ -17,6 +17,7 @@ mod exif;
 mod gif;
 #[cfg(feature = "images")]
 mod image;
+mod instance_masks;
 #[cfg(feature = "images")]
 mod jpeg;
 mod json;
@@ -68,6 +69,7 @@ pub static DECODERS: &[&Entry<dyn Decoder>] = &[
     &text::ENTRY,
     &json::ENTRY,
     &npy::ENTRY,
+    &instance_masks::ENTRY,
     &bytes::ENTRY,
 ];
 

@@ -31,7 +31,10 @@ fn render(name: &str, args: &str, bytes: &[u8]) -> (u32, u32, u8, Vec<u8>) {
 fn names_are_those_of_the_docs() {
     let names: Vec<&str> = DECODERS.iter().map(|e| e.name).collect();
     let pictures = ["rgb", "gray", "stored", "mask", "boxes", "keypoints"];
-    assert_eq!(names, [&pictures[..], &["int", "float", "text", "json", "npy", "bytes"]].concat());
+    assert_eq!(
+        names,
+        [&pictures[..], &["int", "float", "text", "json", "npy", "instance_masks", "bytes"]].concat()
+    );
     for entry in DECODERS {
         entry.make(&serde_json::Map::new()).unwrap();
     }

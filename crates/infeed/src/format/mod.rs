@@ -9,9 +9,11 @@
 //! * `mds`: MosaicML's shards.
 //! * [`LmdbIndex`]: LMDB, where a row is an entry.
 //! * [`FolderSource`]: image folders, lists of files and manifests, where a row is a whole file.
+//! * `annotated`: images with the annotations of COCO, Pascal VOC and YOLO.
 //! * [`detect`] finds out which of them a user's files are; `strangers` recognises other kinds of data.
 //! * Tables and tokens are entries of the crates `infeed-table` and `infeed-tokens`.
 
+mod annotated;
 mod csv;
 mod detect;
 mod folder;
@@ -55,6 +57,9 @@ const ENTRIES: &[&FormatEntry] = &[
     &folder::FOLDER,
     &folder::FILES,
     &folder::MANIFEST,
+    &annotated::COCO,
+    &annotated::VOC,
+    &annotated::YOLO,
 ];
 
 /// All formats: those of this crate and of the crates for families of formats.

@@ -12,11 +12,11 @@ mod metadata;
 mod names;
 
 pub(super) use entries::{FILES, FOLDER, MANIFEST};
+pub(super) use names::Names;
 
 use bytes::Bytes;
 use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value};
 pub use kinds::Endings;
-use names::Names;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -109,6 +109,11 @@ impl FolderSource {
     /// Opens these files in this order, whatever their extensions, without labels.
     pub fn files(store: Arc<dyn Store>, names: &[String]) -> Result<Self> {
         Self::new(store, "", names.iter().map(String::as_str).collect(), Labels::None, "list of files")
+    }
+
+    /// Opens files of these names below a folder, in this order, without labels.
+    pub(super) fn below(store: Arc<dyn Store>, root: &str, names: Names) -> Result<Self> {
+        Self::new(store, root, names, Labels::None, "list of files")
     }
 
     /// Opens the files that a manifest lists; relative paths start at the manifest's folder.

@@ -2,23 +2,23 @@
 
 /// Concatenated names, and the end offset of each.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(in crate::format) struct Names {
     text: String,
     ends: Vec<u64>,
 }
 
 impl Names {
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::format) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&str> {
+    pub(in crate::format) fn get(&self, at: usize) -> Option<&str> {
         let end = *self.ends.get(at)? as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         self.text.get(start..end)
     }
 
-    pub(super) fn push(&mut self, name: &str) {
+    pub(in crate::format) fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len() as u64);
     }
