@@ -281,6 +281,44 @@ def records() -> None:
     write("index", "rows", struct.pack("<4Q", 0, 1, 0, 2) + struct.pack("<2I", 10, 20))
 
 
+def annotations() -> None:
+    runs = {"size": [9, 12], "counts": [20, 5, 4, 6, 73]}
+    packed = {"size": [9, 12], "counts": "d0541U2"}
+    polygons = [[1.5, 2, 7.25, 1, 9, 8.5, 2, 7], [0, 0, 3, 0, 3, 3]]
+    note = {"image_id": 3, "category_id": 1, "bbox": [1, 2, 3.5, 4], "area": 14, "iscrowd": 0}
+    instances = {
+        "info": {"description": "caf\u00e9"},
+        "images": [
+            {"id": 3, "file_name": "a.jpg", "width": 12, "height": 9},
+            {"id": 1, "file_name": "b/c.jpg", "width": 12, "height": 9},
+        ],
+        "annotations": [
+            {"id": 1, "segmentation": polygons, **note, "keypoints": [1, 2, 2, 0, 0, 0], "num_keypoints": 1},
+            {"id": 2, "segmentation": runs, **note, "iscrowd": 1},
+            {"id": 3, "segmentation": polygons, **note, "image_id": 1},
+        ],
+        "categories": [{"id": 1, "name": "cat"}, {"id": 7, "name": "dog"}],
+    }
+    write("coco", "instances", json.dumps(instances).encode())
+    captions = {"images": instances["images"], "annotations": [{"id": 1, "image_id": 3, "caption": "a cat"}]}
+    write("coco", "captions", json.dumps(captions).encode())
+    masks = {"size": [9, 12], "ids": [1, 2], "segmentations": [polygons, runs]}
+    write("masks", "both", json.dumps(masks).encode())
+    write("masks", "packed", json.dumps({"size": [9, 12], "ids": [1], "segmentations": [packed]}).encode())
+    write(
+        "voc",
+        "one",
+        b"<annotation><size><width>50</width><height>40</height></size><segmented>0</segmented><object><name>dog</name>"
+        b"<truncated>1</truncated><difficult>0</difficult><bndbox><xmin>1</xmin><ymin>2.5</ymin><xmax>30</xmax>"
+        b"<ymax>40</ymax></bndbox></object></annotation>",
+    )
+    write("yolo", "boxes", b"0 0.5 0.5 0.25 0.75\n17 0.1 0.2 0.05 0.1\n")
+    write("yolo", "polygon", b"3 0.1 0.2 0.5 0.25 0.4 0.9 0.1 0.8\n")
+    write("yolo", "pose", b"0 0.5 0.5 0.25 0.75 0.4 0.4 2 0 0 0\n")
+    write("yaml", "map", b"path: ../data # root\ntrain: images/train\nnames:\n  0: person\n  1: 'traffic light'\n")
+    write("yaml", "list", b"train: [a, 'b']\nkpt_shape: [17, 3]\nnames: [\"cat\",\n  dog]\n")
+
+
 if __name__ == "__main__":
     images()
     tables()
@@ -288,3 +326,4 @@ if __name__ == "__main__":
     arrays()
     texts()
     records()
+    annotations()

@@ -26,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "arrow", run: |data| rows::table("arrow", data) },
     Target { name: "avro", run: |data| rows::table("avro", data) },
     Target { name: "bmp", run: |data| images::image("bmp", data) },
+    Target { name: "coco", run: infeed_annotations::fuzz_coco },
     Target { name: "csv", run: infeed_records::csv::fuzz_csv },
     Target { name: "example", run: infeed_records::tfrecord::fuzz_example },
     Target { name: "exif", run: images::exif },
@@ -38,6 +39,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "jsonl", run: infeed_records::json::fuzz_json },
     Target { name: "ledger", run: texts::ledger },
     Target { name: "lmdb", run: infeed_records::lmdb::fuzz_lmdb },
+    Target { name: "masks", run: infeed_annotations::fuzz_masks },
     Target { name: "mds", run: infeed_records::mds::fuzz_mds },
     Target { name: "npy", run: images::npy },
     Target { name: "parquet", run: |data| rows::table("parquet", data) },
@@ -50,7 +52,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "tar", run: rows::tar },
     Target { name: "tfrecord", run: infeed_records::tfrecord::fuzz_tfrecord },
     Target { name: "tiff", run: |data| images::image("tiff", data) },
+    Target { name: "voc", run: infeed_annotations::fuzz_voc },
     Target { name: "webp", run: |data| images::image("webp", data) },
+    Target { name: "yaml", run: infeed_annotations::fuzz_yolo_data },
+    Target { name: "yolo", run: infeed_annotations::fuzz_yolo },
 ];
 
 /// The target of a name.

@@ -87,13 +87,20 @@ fn seeds_are_good_files() {
                     let Opened::Rows(rows) = opened else { panic!("{name} is a stream") };
                     assert!(rows.rows() > 0, "{name}");
                 }
+                "coco" => assert!(infeed_annotations::Coco::parse(&name, &data, true).unwrap().images() > 0),
                 "filter" => drop(infeed_order::filter::Expr::parse(text()).unwrap()),
                 "ledger" => drop(infeed_order::ledger::Ledger::from_json(text()).unwrap()),
+                "masks" => {
+                    let masks = infeed_annotations::InstanceMasks::parse(&data).unwrap();
+                    masks.draw(&mut vec![0; masks.bytes() as usize]).unwrap();
+                }
                 "npy" => drop(infeed_records::npy::Header::read(&data).unwrap()),
                 "recipe" => {
                     let either = Recipe::from_json(text()).or_else(|_| Recipe::from_toml(text()));
                     either.unwrap_or_else(|e| panic!("{name}: {e}"));
                 }
+                "voc" => drop(infeed_annotations::VocImage::parse(&data).unwrap()),
+                "yaml" => drop(infeed_annotations::YoloData::parse(&name, &data, "train").unwrap()),
                 "state" => drop(Checkpoint::from_json(text()).unwrap()),
                 _ => {}
             }
