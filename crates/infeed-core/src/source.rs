@@ -1,7 +1,11 @@
 //! Sources: rows by number.
 
 use crate::{Error, Record, Result, Spec, format::Fields};
+use serde_json::{Map, Value as Json};
 use std::{fmt::Debug, sync::Arc};
+
+/// A field, the name of its decoder, and the decoder's arguments.
+pub type FieldDecoder = (Arc<str>, &'static str, Map<String, Json>);
 
 /// Everything that can be read by row number: store x format, a folder, a wrapped data set.
 pub trait Source: Debug + Send + Sync {
@@ -30,6 +34,12 @@ pub trait Source: Debug + Send + Sync {
     /// Returns the names of the classes that a `label` field numbers, if the source has them.
     fn classes(&self) -> &[String] {
         &[]
+    }
+
+    /// Returns the decoders of fields whose meaning the source knows, for pipelines that name no other: boxes must follow
+    /// their image although nobody said that they are boxes.
+    fn decoders(&self) -> Vec<FieldDecoder> {
+        Vec::new()
     }
 
     /// Returns descriptions of what was left out of damaged shards when they were opened.

@@ -62,6 +62,8 @@ pub struct Boxes {
     gone: Vec<bool>,
     /// The share of each box that is still visible.
     visible: Vec<f64>,
+    /// Whether the image was changed: until then boxes are what the data says, however small.
+    moved: bool,
 }
 
 impl Boxes {
@@ -85,7 +87,14 @@ impl Boxes {
             }
         }
         let count = numbers.len();
-        Ok(Boxes { rule, canvas: None, numbers, gone: vec![false; count], visible: vec![1.0; count] })
+        Ok(Boxes {
+            rule,
+            canvas: None,
+            numbers,
+            gone: vec![false; count],
+            visible: vec![1.0; count],
+            moved: false,
+        })
     }
 
     /// Returns how many there are, with those that left.
@@ -136,6 +145,7 @@ impl Boxes {
     /// Follows the pixels. A rectangle that is turned becomes the smallest upright one around it.
     pub fn follow(&mut self, moves: &Moves) {
         let Some(mut canvas) = self.canvas else { return };
+        self.moved |= !moves.list.is_empty();
         for step in &moves.list {
             let after = step.canvas(canvas);
             match step.places(canvas, 0.0) {
@@ -150,7 +160,10 @@ impl Boxes {
                         );
                         let kept = clipped(moved, after);
                         let (before, now) = (area(moved), area(kept));
-                        *visible *= if before > 0.0 { now / before } else { 1.0 };
+                        *visible *= match before > 0.0 {
+                            true => now / before,
+                            false => f64::from(u8::from(kept == moved)),
+                        };
                         *corners = kept;
                     }
                 }
@@ -171,8 +184,9 @@ impl Boxes {
         };
         let keeps = |at: &usize| {
             let [l, t, r, b] = self.numbers[*at];
-            let size = (r - l).min(b - t);
-            !self.gone[*at] && size >= self.rule.min_size && self.visible[*at] >= self.rule.min_visible
+            let (size, visible) = ((r - l).min(b - t), self.visible[*at]);
+            let fits = visible > 0.0 && size >= self.rule.min_size && visible >= self.rule.min_visible;
+            !self.gone[*at] && (fits || !self.moved)
         };
         let kept: Vec<usize> = (0..self.numbers.len()).filter(keeps).collect();
         let scale = if self.rule.to_relative { [f64::from(w), f64::from(h)] } else { [1.0, 1.0] };

@@ -72,6 +72,7 @@ pub(super) fn words(value: &Value) -> String {
             if tensor.shape.is_empty() { all.concat() } else { format!("[{}]", all.join(" ")) }
         }
         Value::Text(text) | Value::Json(text) => text.clone(),
+        Value::Masks(_) | Value::Boxes(_) | Value::Points(_) => panic!("tables hold no {}", value.what()),
         Value::Bytes(bytes) => format!("{bytes:?}"),
         Value::Missing => "missing".to_owned(),
         Value::Image(_) => "image".to_owned(),

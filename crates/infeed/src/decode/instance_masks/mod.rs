@@ -3,7 +3,8 @@
 use super::needs_encoded;
 use infeed_annotations::InstanceMasks;
 use infeed_core::{
-    Bytes, Decoder, Dim, Dtype, Entry, FieldSpec, Result, Scratch, Tensor, Value, lent, memory,
+    Bytes, Decoder, Dim, Dtype, Entry, FieldKind, FieldSpec, Image, Masks, Param, Result, Scratch,
+    TargetRule, Value, lent, memory,
 };
 
 #[cfg(test)]
@@ -12,18 +13,28 @@ mod tests;
 /// The registry entry.
 pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
     name: "instance_masks",
-    about: "segmentations of COCO (polygons, run lengths) as masks: u8 [n, height, width] of 0 and 1",
-    params: &[],
-    build: |_| Ok(Box::new(Masks)),
+    about: "segmentations of COCO (polygons, run lengths) as masks that follow their image: u8 [n, height, width] of 0 and 1",
+    params: &[Param {
+        name: "image",
+        python: "str | None",
+        default: Some("null"),
+        about: "the field of the image that they lie in, if there are several",
+    }],
+    build: |args| {
+        let image = args.value("image").and_then(|v| v.as_str()).map(str::to_owned);
+        Ok(Box::new(MasksDecoder { image }))
+    },
 };
 
 #[derive(Debug)]
-struct Masks;
+struct MasksDecoder {
+    image: Option<String>,
+}
 
-impl Decoder for Masks {
+impl Decoder for MasksDecoder {
     fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec> {
         needs_encoded("instance_masks", encoded)?;
-        Ok(FieldSpec::array(Dtype::U8, vec![Dim::Any; 3]))
+        Ok(FieldSpec { kind: FieldKind::Masks, dtype: Dtype::U8, shape: vec![Dim::Any; 3] })
     }
 
     fn decode(&self, bytes: &Bytes, scratch: &mut Scratch) -> Result<Value> {
@@ -31,6 +42,16 @@ impl Decoder for Masks {
         scratch.claim(masks.bytes())?;
         let mut out = memory::zeroed(masks.bytes() as usize)?;
         masks.draw(&mut out)?;
-        Ok(Value::Tensor(Tensor::new(Dtype::U8, masks.shape().to_vec(), Bytes::from(out))?))
+        let [_, height, width] = masks.shape();
+        let size = (width as u32, height as u32);
+        let images = out
+            .chunks_exact((width * height).max(1))
+            .map(|mask| Image::raw(size.0, size.1, 1, mask.to_vec())?.into_mask(0, None))
+            .collect::<Result<_>>()?;
+        Ok(Value::Masks(Box::new(Masks { size, images })))
+    }
+
+    fn target(&self) -> Option<TargetRule> {
+        Some(TargetRule { image: self.image.clone(), along: None })
     }
 }

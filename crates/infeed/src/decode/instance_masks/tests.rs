@@ -1,12 +1,16 @@
 use super::super::tests::decode;
-use infeed_core::{Dtype, Value};
+use infeed_core::{Scratch, Value};
 
 #[test]
 fn masks_are_drawn() {
     let text = br#"{"size":[2,3],"ids":[4,5],"segmentations":[{"size":[2,3],"counts":[1,3,2]},[[0,0,3,0,3,1,0,1]]]}"#;
-    let Ok(Value::Tensor(masks)) = decode("instance_masks", "{}", text) else { panic!("no masks") };
-    assert_eq!((masks.dtype, &*masks.shape), (Dtype::U8, &[2, 2, 3][..]));
-    assert_eq!(&masks.data[..], [0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0]);
+    let Ok(Value::Masks(masks)) = decode("instance_masks", "{}", text) else { panic!("no masks") };
+    assert_eq!((masks.size, masks.images.len()), ((3, 2), 2));
+    let mut out = vec![0; 12];
+    for (mask, out) in masks.images.iter().zip(out.chunks_exact_mut(6)) {
+        mask.render(&mut Scratch::new(), out).unwrap();
+    }
+    assert_eq!(out, [0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0]);
 }
 
 #[test]

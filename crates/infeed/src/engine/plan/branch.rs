@@ -167,6 +167,7 @@ impl Branch {
     pub(super) fn decode(&mut self, field: &str, name: &str, args: &Map<String, Json>) -> Result<()> {
         let at = self.require(field, "decode")?;
         let stage = format!("decode {field}=\"{name}\"");
+        self.forget_implied(at);
         let decoder = families::find(decode::DECODERS, name, "decoder")?.make(args)?;
         let spec = decoder.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &stage))?;
         if self.chains[at].keep {

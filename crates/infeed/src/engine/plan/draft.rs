@@ -43,7 +43,7 @@ impl Draft {
         let mut draft = match &recipe.source.join {
             None => {
                 *leaf += 1;
-                Draft::leaf(leaves, *leaf - 1)
+                Draft::leaf(leaves, *leaf - 1)?
             }
             Some(join) => {
                 let parts = recipe
@@ -66,12 +66,15 @@ impl Draft {
         Ok(draft)
     }
 
-    fn leaf(leaves: &Leaves, leaf: usize) -> Self {
+    fn leaf(leaves: &Leaves, leaf: usize) -> Result<Self> {
         let (source, rows) = (leaves.source(leaf), leaves.rows(leaf));
-        let spec = leaves.opened(leaf).spec();
-        Draft {
-            spec: spec.clone(),
-            branches: vec![Branch::stored(rows.end, spec.clone())],
+        let mut branch = Branch::stored(rows.end, leaves.opened(leaf).spec().clone());
+        for (field, decoder, args) in leaves.opened(leaf).decoders() {
+            branch.imply(&field, decoder, &args)?;
+        }
+        Ok(Draft {
+            spec: branch.spec.clone(),
+            branches: vec![branch],
             order: match &leaves.stream {
                 Some(stream) => StreamOrder::order(&StreamPlan::new(Arc::clone(stream))),
                 None => {
@@ -88,7 +91,7 @@ impl Draft {
             python: vec![],
             wanted: vec![],
             maps: 0,
-        }
+        })
     }
 
     fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {

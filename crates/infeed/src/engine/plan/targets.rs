@@ -5,6 +5,7 @@
 
 use super::branch::{Branch, Chain, ChainStep};
 use infeed_core::{Dim, Error, FieldKind, FieldSpec, Reach, Result, TargetRule, Transform};
+use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// A field that lies in an image.
@@ -17,6 +18,8 @@ pub(super) struct Target {
     image: Option<Arc<str>>,
     /// What a view's name has behind the name of its field: fields that belong to boxes are looked for with it.
     suffix: String,
+    /// Whether the source said it, and not the user.
+    implied: bool,
 }
 
 /// What a field is to a joint.
@@ -61,7 +64,33 @@ impl Branch {
     /// Notes that a field lies in an image.
     pub(super) fn note_target(&mut self, field: &str, rule: TargetRule) {
         self.targets.retain(|t| *t.field != *field);
-        self.targets.push(Target { field: field.into(), rule, image: None, suffix: String::new() });
+        self.targets.push(Target {
+            field: field.into(),
+            rule,
+            image: None,
+            suffix: String::new(),
+            implied: false,
+        });
+    }
+
+    /// Decodes a field as the source says, until the user says otherwise.
+    pub(super) fn imply(&mut self, field: &str, decoder: &str, args: &Map<String, Json>) -> Result<()> {
+        self.decode(field, decoder, args)?;
+        self.targets.iter_mut().filter(|t| *t.field == *field).for_each(|t| t.implied = true);
+        Ok(())
+    }
+
+    /// Takes back what [`Branch::imply`] did to a field.
+    pub(super) fn forget_implied(&mut self, at: usize) {
+        let field = Arc::clone(&self.spec.fields[at].0);
+        let implied = |t: &Target| t.implied && t.field == field;
+        if !self.targets.iter().any(implied) || !self.chains[at].transforms.is_empty() {
+            return;
+        }
+        self.targets.retain(|t| !implied(t));
+        self.chains[at].decoder = None;
+        self.chains[at].steps.truncate(1);
+        self.spec.fields[at].1 = self.chains[at].spec();
     }
 
     /// Views of a target lie in a view of its image.
@@ -74,6 +103,7 @@ impl Branch {
                 rule: TargetRule { image: None, ..target.rule.clone() },
                 image: None,
                 suffix: suffix.to_owned(),
+                implied: false,
             });
         }
     }
@@ -262,6 +292,12 @@ impl Branch {
                 continue;
             }
             let image = self.image_of(&target, &[]).and_then(|image| self.spec.position(&image));
+            let pixels = image.is_some_and(|at| matches!(self.kind(at), FieldKind::Image(_)));
+            if target.implied && !pixels {
+                // Without pixels nothing moves: the numbers stay as they are stored.
+                self.forget_implied(at);
+                continue;
+            }
             let Some(image) = image.filter(|at| matches!(self.kind(*at), FieldKind::Image(_))) else {
                 return Err(Error::plan(
                     format!("decode {}", target.field),

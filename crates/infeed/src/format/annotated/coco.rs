@@ -137,6 +137,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         wanted,
         classes,
         left_out,
+        shares: false,
     }
     .open()
 }

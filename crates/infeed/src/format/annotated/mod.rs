@@ -17,7 +17,11 @@ pub(super) use voc::ENTRY as VOC;
 pub(super) use yolo::ENTRY as YOLO;
 
 use super::FolderSource;
-use infeed_core::{Error, FieldSpec, Opened, Record, Result, Source, Spec, Store, Value, format::Fields};
+use infeed_core::{
+    Error, FieldSpec, Opened, Record, Result, Source, Spec, Store, Value, format::Fields,
+    source::FieldDecoder,
+};
+use serde_json::json;
 use std::{fmt::Debug, sync::Arc};
 
 const IMAGE: &str = "image";
@@ -43,6 +47,7 @@ struct AnnotatedSource {
     classes: Vec<String>,
     left_out: Vec<String>,
     spec: Spec,
+    decoders: Vec<FieldDecoder>,
 }
 
 /// The parts of a source.
@@ -60,6 +65,31 @@ struct Parts<'a> {
     classes: Vec<String>,
     /// What was left out at opening, in words.
     left_out: Vec<String>,
+    /// Whether boxes and keypoints are shares of the image's sides, and boxes have a centre.
+    shares: bool,
+}
+
+/// Fields with one element per object: they leave together with its box.
+const ALONG: &[&str] = &["labels", "area", "iscrowd", "difficult", "truncated", "segments"];
+
+/// Boxes and keypoints follow their image, and come out in the form that they are stored in.
+fn decoders(fields: &Fields, shares: bool) -> Vec<FieldDecoder> {
+    let there = |name: &str| fields.iter().any(|(field, _)| **field == *name);
+    let args = |args: serde_json::Value| args.as_object().cloned().unwrap_or_default();
+    let mut out: Vec<FieldDecoder> = vec![];
+    if there("boxes") && there(IMAGE) {
+        let along: Vec<&str> = ALONG.iter().copied().filter(|name| there(name)).collect();
+        let format = if shares { "cxcywh" } else { "xyxy" };
+        let how = json!({
+            "format": format, "relative": shares, "to": format, "to_relative": shares, "along": along, "image": IMAGE,
+        });
+        out.push(("boxes".into(), "boxes", args(how)));
+    }
+    if there("keypoints") && there(IMAGE) {
+        let how = json!({"relative": shares, "to_relative": shares, "image": IMAGE});
+        out.push(("keypoints".into(), "keypoints", args(how)));
+    }
+    out
 }
 
 impl Parts<'_> {
@@ -87,6 +117,7 @@ impl Parts<'_> {
             notes: self.notes,
             classes: self.classes,
             left_out: self.left_out,
+            decoders: decoders(&fields, self.shares),
             spec: Spec { fields },
         })))
     }
@@ -147,6 +178,10 @@ impl Source for AnnotatedSource {
 
     fn classes(&self) -> &[String] {
         &self.classes
+    }
+
+    fn decoders(&self) -> Vec<FieldDecoder> {
+        self.decoders.clone()
     }
 
     fn damage(&self) -> Vec<String> {

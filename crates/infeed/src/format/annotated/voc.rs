@@ -125,6 +125,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         wanted: shared::names(&args, "fields")?,
         classes,
         left_out,
+        shares: false,
     }
     .open()
 }

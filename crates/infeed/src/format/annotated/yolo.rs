@@ -126,6 +126,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         wanted: shared::names(&args, "fields")?,
         classes,
         left_out,
+        shares: true,
     }
     .open()
 }

@@ -148,7 +148,7 @@ fn can_name(field: &FieldSpec, has_part: bool) -> bool {
         FieldKind::Array if !has_part && field.shape.is_empty() => {
             matches!(field.dtype, U8 | I8 | U16 | I16 | U32 | I32 | U64 | I64)
         }
-        FieldKind::Array | FieldKind::Image(_) => false,
+        _ => false,
     }
 }
 
