@@ -13,8 +13,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "doors.md"
 def snippet(section: str) -> str:
     """The code of a section."""
     text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return code
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks, section
+    return "\n".join(blocks)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 import infeed
 from infeed import _core, _typing
 from infeed import transforms as T
-from infeed.doors.options import DeviceOptions, LoaderOptions, names_of
+from infeed.doors.options import DeviceOptions, LoaderOptions, TorchOptions, names_of
 from infeed.pipeline import options as stages
 from infeed.sources import args as formats
 
@@ -59,7 +59,9 @@ def test_options_are_those_of_the_loaders():
     assert names_of(LoaderOptions) == set(inspect.signature(infeed.Loader).parameters) - {"pipeline"}
     torch = pytest.importorskip("infeed.torch")
     own = set(inspect.signature(torch.DeviceLoader).parameters) - {"pipeline", "device", "options"}
-    assert names_of(DeviceOptions) - names_of(LoaderOptions) == own
+    assert names_of(DeviceOptions) - names_of(TorchOptions) == own
+    own = set(inspect.signature(torch.TorchLoader).parameters) - {"pipeline", "options"}
+    assert names_of(TorchOptions) - names_of(LoaderOptions) == own
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,11 @@ data.to_numpy(**kept)
 data.to_torch(threads=2)
 data.to_torch(**kept)
 data.to_torch(pin=False)  # refused
+data.to_torch(layout="nhwc")
+data.to_torch(layout="NHWC")  # refused
 data.to_torch(device="cuda", pin=False, channels_last=True, dtype=torch.bfloat16)
 data.to_torch(device="cuda", pinned=False)  # refused
+data.to_torch(device="cuda", layout="nhwc")
 on_device: DeviceLoader = data.to_torch(device=0)
 data.to_jax(ahead=3, epoch=2)
 data.to_jax(aheed=3)  # refused

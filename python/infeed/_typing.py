@@ -15,6 +15,7 @@ Workers = Literal["threads", "processes", "consumer"]
 OnDeadWorker = Literal["raise", "replace"]
 StartMethod = Literal["fork", "forkserver", "spawn"]
 Layout = Literal["CHW", "HWC", "channels_last"]
+BatchLayout = Literal["nchw", "nhwc"]
 Framework = Literal["torch", "jax"]
 
 # Order and batches.

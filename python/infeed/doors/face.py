@@ -22,12 +22,16 @@ class Face:
 
     def _hand_out(self, batch: _core.Batch) -> Any:
         if self._tuple is not None:
-            return tuple(self._convert(batch.column(name), self._kinds[name]) for name in self._tuple)
+            return tuple(self._field(batch, name) for name in self._tuple)
         out = Batch()
         out._core = batch
-        for name, kind in self._kinds.items():
-            out[name] = self._convert(batch.column(name), kind)
+        for name in self._kinds:
+            out[name] = self._field(batch, name)
         return out
+
+    def _field(self, batch: _core.Batch, name: str) -> Any:
+        """One field of a batch of the engine."""
+        return self._convert(batch.column(name), self._kinds[name])
 
     def _convert(self, column: Any, kind: str, array: Callable[[_core.Array], Any] | None = None) -> Any:
         array = array or self._array
@@ -42,6 +46,10 @@ class Face:
     def _array(self, array: _core.Array) -> Any:
         """An array of the engine as this door gives it."""
         return as_numpy(array)
+
+    def _arranged(self, value: Any) -> Any:
+        """A whole batch that Python functions made, with the axes of its arrays in the order that this door gives."""
+        return value
 
     def _leaf(self, value: Any) -> Any:
         """An array that a Python function made, as this door gives it."""

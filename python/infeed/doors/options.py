@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .._typing import OnDeadWorker, OnError, StartMethod, Workers
+from .._typing import BatchLayout, OnDeadWorker, OnError, StartMethod, Workers
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -44,7 +44,13 @@ class LoaderOptions(TypedDict, total=False):
     steps_per_epoch: int | None
 
 
-class DeviceOptions(LoaderOptions, total=False):
+class TorchOptions(LoaderOptions, total=False):
+    """The options of the PyTorch door: see :class:`~infeed.torch.TorchLoader`."""
+
+    layout: BatchLayout
+
+
+class DeviceOptions(TorchOptions, total=False):
     """The options of the PyTorch door with ``device=``: see :class:`~infeed.torch.DeviceLoader`."""
 
     channels_last: bool
@@ -63,7 +69,7 @@ def names_of(options: type) -> frozenset[str]:
     return keys
 
 
-ON_DEVICE = names_of(DeviceOptions) - names_of(LoaderOptions)
+ON_DEVICE = names_of(DeviceOptions) - names_of(TorchOptions)
 """Options that mean nothing without a device."""
 
 

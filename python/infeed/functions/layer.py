@@ -66,7 +66,7 @@ class Layer:
     def _present(self, loader: Loader, batch: _core.Batch, result: Result) -> Any:
         from ..batch import Batch
 
-        value = _each(result.value, loader._leaf, loader._item)
+        value = _each(loader._arranged(result.value), loader._leaf, loader._item)
         if isinstance(value, dict):
             value = Batch(value)
             value._core, value._kept = batch, result.kept

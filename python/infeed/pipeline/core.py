@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..doors.options import ON_DEVICE, DeviceOptions, LoaderOptions, refuse_unknown
+from ..doors.options import ON_DEVICE, DeviceOptions, LoaderOptions, TorchOptions, refuse_unknown
 from ..reports import Quality, Verdict
 from .batches import BatchStages
 from .order import OrderStages
@@ -44,15 +44,18 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         return Loader(self, **options)
 
     @overload
-    def to_torch(self, *, device: None = None, **options: Unpack[LoaderOptions]) -> TorchLoader: ...
+    def to_torch(self, *, device: None = None, **options: Unpack[TorchOptions]) -> TorchLoader: ...
     @overload
     def to_torch(self, *, device: str | int | torch.device, **options: Unpack[DeviceOptions]) -> DeviceLoader: ...
     def to_torch(self, *, device: str | int | torch.device | None = None, **options: Any) -> TorchLoader:
         """Open the PyTorch door: a :class:`~infeed.torch.TorchLoader` whose batches are dicts of tensors.
 
-        Tensors share the batch's memory. With ``device`` they are on that device already when they are handed out, and
-        there are more options (``on_device``, ``dtype``, ``channels_last``, ...): see
-        :class:`~infeed.torch.DeviceLoader`. For the others see :class:`~infeed.loader.Loader`.
+        Tensors share the batch's memory. Images are N x C x H x W, as torch's layers expect: a view, so that they are
+        ``channels_last`` in memory. ``layout="nhwc"`` leaves them as N x H x W x C.
+
+        With ``device`` batches are on that device already when they are handed out, and there are more options
+        (``on_device``, ``dtype``, ``channels_last``, ...): see :class:`~infeed.torch.DeviceLoader`. For the others see
+        :class:`~infeed.loader.Loader`.
         """
         from ..torch import DeviceLoader, TorchLoader
 

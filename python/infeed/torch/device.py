@@ -9,7 +9,7 @@ import torch
 
 from .. import _core
 from ..batch import Batch, GivenRun, Made
-from ..doors.options import LoaderOptions
+from ..doors.options import TorchOptions
 from .delivery import Delivery, Placed, Pulled
 from .lanes import Lane, Mark, lane_to, settle
 from .loader import TorchLoader
@@ -28,7 +28,8 @@ class DeviceLoader(TorchLoader):
     (text, keys) stay on the host.
 
     * ``device``: ``"cuda"`` (the device of this rank), ``"cuda:1"``, a number, ``"cpu"``, ``"mps"`` or a ``torch.device``
-    * ``channels_last``: images come as N x C x H x W in that memory format, whichever layout the pipeline gave them
+    * ``channels_last``: images come as N x C x H x W in that memory format, whichever layout the pipeline gave them and
+      whatever ``layout`` says; without ``ToCHW`` and ``Normalize`` in the pipeline they are that anyway
     * ``dtype``: of images and floating point fields, or ``{field: dtype}``; converted on the device
     * ``on_device``: callables on the images of a batch, see :mod:`infeed.torch.on_device`
     * ``on``: the fields they work on (default: the images), ``label``: the field that holds the classes
@@ -48,7 +49,7 @@ class DeviceLoader(TorchLoader):
         label: str | None = None,
         ahead: int = 2,
         pin: bool = True,
-        **options: Unpack[LoaderOptions],
+        **options: Unpack[TorchOptions],
     ) -> None:
         super().__init__(pipeline, **options)
         if ahead < 1:

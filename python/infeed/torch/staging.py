@@ -65,10 +65,27 @@ class Staging:
 class _Parcel:
     """One copy: a tensor, or the tensors of a list, concatenated. A placeholder in the batch for what it holds."""
 
-    def __init__(self, number: int, host: torch.Tensor, parts: list[Any] | None) -> None:
+    def __init__(
+        self, number: int, host: torch.Tensor, parts: list[Any] | None, order: list[int] | None = None
+    ) -> None:
         self.number = number
         self.host = host
         self.parts = parts
+        self.order = order
+
+
+class _Part:
+    """A tensor of a list: where it is in the common block, and the tensor with its axes in the order of its memory."""
+
+    def __init__(self, at: int, dense: torch.Tensor, order: list[int] | None) -> None:
+        self.at = at
+        self.dense = dense
+        self.order = order
+
+    def of(self, whole: torch.Tensor) -> torch.Tensor:
+        """The same tensor in a copy of the block."""
+        dense = whole[self.at : self.at + self.dense.nbytes].view(self.dense.dtype).view(self.dense.shape)
+        return _put_back(dense, self.order)
 
 
 def _pack(value: Any, slot: Slot, parcels: list[_Parcel]) -> Any:
@@ -78,20 +95,20 @@ def _pack(value: Any, slot: Slot, parcels: list[_Parcel]) -> Any:
         return tuple(_pack(item, slot, parcels) for item in value)
     number = len(parcels)
     if _is_host(value):
-        block = slot.block(number, value.nbytes)
-        _fill(block, value)
-        parcels.append(_Parcel(number, block.view(value.dtype).view(value.shape), None))
+        block, (dense, order) = slot.block(number, value.nbytes), _as_it_lies(value)
+        _fill(block, dense)
+        parcels.append(_Parcel(number, block.view(dense.dtype).view(dense.shape), None, order))
         return parcels[-1]
     if isinstance(value, list) and any(_is_host(item) for item in value):
         # Hundreds of small copies would cost more than one large one.
         at, parts = 0, []
         for item in value:
-            parts.append((at, item.nbytes, item.dtype, item.shape) if _is_host(item) else item)
+            parts.append(_Part(at, *_as_it_lies(item)) if _is_host(item) else item)
             at += -(-item.nbytes // _ALIGN) * _ALIGN if _is_host(item) else 0
         block = slot.block(number, at)
-        for item, part in zip(value, parts, strict=True):
-            if _is_host(item):
-                _fill(block[part[0] : part[0] + part[1]], item)
+        for part in parts:
+            if isinstance(part, _Part):
+                _fill(block[part.at : part.at + part.dense.nbytes], part.dense)
         parcels.append(_Parcel(number, block, parts))
         return parcels[-1]
     return value
@@ -106,12 +123,23 @@ def _unpack(value: Any, moved: list[torch.Tensor]) -> Any:
         return value
     whole = moved[value.number]
     if value.parts is None:
-        return whole
-    return [_part(whole, *part) if isinstance(part, tuple) else part for part in value.parts]
+        return _put_back(whole, value.order)
+    return [part.of(whole) if isinstance(part, _Part) else part for part in value.parts]
 
 
-def _part(whole: torch.Tensor, at: int, nbytes: int, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
-    return whole[at : at + nbytes].view(dtype).view(shape)
+def _as_it_lies(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int] | None]:
+    """The tensor with its axes in the order of its memory, and that order. So images with channels first that lie as
+    channels last are copied as they lie, and are so on the device. None if nothing is moved.
+    """
+    if tensor.is_contiguous():
+        return tensor, None
+    strides = tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda axis: -strides[axis])
+    return tensor.permute(order), order
+
+
+def _put_back(tensor: torch.Tensor, order: list[int] | None) -> torch.Tensor:
+    return tensor if order is None else tensor.permute(sorted(range(len(order)), key=order.__getitem__))
 
 
 def _is_host(value: Any) -> bool:

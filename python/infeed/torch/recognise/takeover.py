@@ -123,7 +123,8 @@ def _finished(pipeline: Pipeline, loader: DataLoader[Any], tree: Tree) -> Pipeli
 
 
 def _open(pipeline: Pipeline, loader: DataLoader[Any], rest: Any) -> TorchLoader:
-    options: dict[str, Any] = {"threads": getattr(loader, "threads", None)}
+    # The pipeline has the layout that torch's own loader would give already.
+    options: dict[str, Any] = {"threads": getattr(loader, "threads", None), "layout": "nhwc"}
     if rest is not None:
         # `num_workers` processes; without any, in the consumer's thread, as in torch.
         options["workers"] = "processes" if loader.num_workers else "consumer"
