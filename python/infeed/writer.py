@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +22,7 @@ class ShardWriter:
 
     Values: ``bytes`` as they are, ``str`` as UTF-8, ``int`` and ``float`` as text, arrays as ``.npy`` under fields named
     ``npy`` or ``*.npy``, anything else as JSON under fields named ``json`` or ``*.json``. A shard gets its final name
-    only when it is complete.
+    only when it is complete: use ``with``, or call :meth:`close`. What was not closed is lost, with a ``RuntimeWarning``.
     """
 
     def __init__(
@@ -36,6 +38,9 @@ class ShardWriter:
         self._core = _core.ShardWriter(
             os.fspath(pattern), maxcount=maxcount, maxsize=int(maxsize), start=start, mtime=mtime, index=index
         )
+        self._unfinished = _Unfinished(os.fspath(pattern), maxcount, int(maxsize))
+        # Runs when the writer is collected, and at the end of the interpreter.
+        weakref.finalize(self, self._unfinished.warn)
 
     def write(self, sample: Mapping[str, Any]) -> None:
         """Write one sample: a dict with ``__key__`` and fields."""
@@ -43,9 +48,11 @@ class ShardWriter:
             raise ValueError("a sample needs a __key__")
         fields = [(n, _encode(n, v)) for n, v in sample.items() if not n.startswith("__")]
         self._core.write(str(sample["__key__"]), fields)
+        self._unfinished.count([len(data) for _, data in fields])
 
     def close(self) -> list[str]:
         """Finish the last shard; returns the paths of all."""
+        self._unfinished.rows = 0
         return self._core.close()
 
     def __enter__(self) -> ShardWriter:
@@ -56,7 +63,35 @@ class ShardWriter:
             self.close()
         else:
             # The current shard is incomplete: it never gets its final name.
+            self._unfinished.rows = 0
             self._core.abandon()
+
+
+class _Unfinished:
+    """Counts the samples of the shard that has no final name yet, as the engine cuts shards."""
+
+    def __init__(self, pattern: str, maxcount: int, maxsize: int) -> None:
+        self.pattern, self.maxcount, self.maxsize = pattern, maxcount, maxsize
+        self.rows = self.size = 0
+        self.process = os.getpid()
+
+    def count(self, sizes: list[int]) -> None:
+        """Count a sample with fields of these sizes. A field has a header, and is padded."""
+        coming = sum(1024 + size for size in sizes)
+        if self.rows >= self.maxcount or (self.rows and self.size + coming > self.maxsize):
+            self.rows = self.size = 0
+        self.rows += 1
+        self.size += sum(512 + -(-size // 512) * 512 for size in sizes)
+
+    def warn(self) -> None:
+        """Warn about samples that are lost. A copy of the writer in a forked process has none of its own."""
+        if self.rows and os.getpid() == self.process:
+            warnings.warn(
+                f"a ShardWriter of {self.pattern!r} was not closed, and the last {self.rows} samples are lost: write"
+                " inside `with infeed.ShardWriter(...) as out:`, or call close() at the end",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 def _encode(field: str, value: Any) -> bytes:

@@ -118,6 +118,8 @@ def _type(spec: Spec) -> pa.DataType:
 def _column(spec: Spec, column: Any) -> pa.Array:
     if spec.kind in ("text", "json"):
         return pa.array(column, pa.string())
+    if spec.kind == "bytes" and any(isinstance(item, bytes) for item in column):
+        return pa.array([None if item is None else bytes(item) for item in column], pa.binary())
     if isinstance(column, list):
         return _gathered(spec, column)
     return _nested(spec, _flat(column), [column.shape[1:]] * len(column), None)

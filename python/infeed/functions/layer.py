@@ -11,6 +11,7 @@ from .. import _core
 from .._typing import OnDeadWorker, OnError, Workers
 from ..launch import World
 from .runners import runner
+from .stage import Function
 from .tail import Failed, Result, Tail, Task
 
 if TYPE_CHECKING:
@@ -41,9 +42,14 @@ class Layer:
         plan = pipeline.plan
         # Either every source has fields or none has: joins check that.
         wrapped = [] if plan.fields else [(rows, pipeline._given[name].object) for name, rows in plan.leaves]
+        functions = pipeline._functions
+        if plan.tuple is not None:
+            # to_tuple() came before the first function, so it is a stage of the recipe.
+            functions = (Function("tuple", tuple(plan.tuple)), *functions)
         self.tail = Tail(
-            pipeline._functions,
+            functions,
             sources=wrapped,
+            encoded=[name for name, kind, _ in plan.fields if kind == "bytes"],
             seed=plan.seed,
             skip_bad=on_error == "skip",
             **pipeline._collation,

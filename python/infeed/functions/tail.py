@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .apply import Later, apply, bound, each_value, on_fields, returning
 from .collate import New
 from .layouts import FieldLayouts
-from .seeds import ROW, Kept, generator, seed_all
+from .seeds import ROW, Kept, seed_all
 from .stage import Function, Prepared, takes_rng
 
 
@@ -69,6 +70,7 @@ class Tail:
         functions: Sequence[Function],
         *,
         sources: Sequence[tuple[int, Any]] = (),
+        encoded: Sequence[str] = (),
         seed: int = 0,
         skip_bad: bool = False,
         layouts: FieldLayouts | None = None,
@@ -76,6 +78,8 @@ class Tail:
     ) -> None:
         self.functions = tuple(functions)
         self.sources = list(sources)
+        #: Fields that nothing decoded: functions get them as arrays of bytes, and a batch has them as ``bytes``.
+        self.encoded = tuple(encoded)
         self.seed = seed
         self.skip_bad = skip_bad
         self.layouts = layouts or FieldLayouts()
@@ -86,7 +90,7 @@ class Tail:
         self.seeds = bool(self.sources) or any(f.seeded and not takes_rng(f.call) for f in asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keys = ("sources", "seed", "skip_bad", "layouts", "collate")
+        keys = ("sources", "encoded", "seed", "skip_bad", "layouts", "collate")
         return _tail, (self.functions, {key: getattr(self, key) for key in keys})
 
     def run(self, task: Task, new: New = np.empty, *, keep: bool = False) -> Result:
@@ -122,7 +126,7 @@ class Tail:
                 values = [fetched[at] if fetched is not None else self._sample(task, at)]
                 for function, prepared in self._on_samples():
                     what = function.name
-                    values = [made for value in values for made in _apply(function, prepared.call, value, address)]
+                    values = [made for value in values for made in apply(function, prepared.call, value, address)]
             except Exception as error:
                 if not self.skip_bad:
                     raise _Stop(Failed(at, what, error, traceback.format_exc())) from None
@@ -153,7 +157,7 @@ class Tail:
             value = self._sample(task, 0)
             for function, prepared in self._on_samples():
                 if function.op != "filter":
-                    value = _apply(function, prepared.call, value, (self.seed, task.epoch, task.rows[0]))[0]
+                    value = apply(function, prepared.call, value, (self.seed, task.epoch, task.rows[0]))[0]
             return self.layouts.emptied(nothing_of(self._batch(task, [value], np.empty)))
         except (_Stop, Exception):
             return {}
@@ -183,18 +187,34 @@ class Tail:
             row -= count
         raise IndexError(f"no data set has the row {task.rows[at]}")
 
+    def _with_bytes(self, task: Task, samples: list[Any]) -> list[Any]:
+        """The samples with encoded fields as ``bytes``. Arrays of bytes would be stacked when they have one length, and
+        look like numbers. Only what the functions left as it was: their own arrays are what they want them to be.
+        """
+        given = {id(item) for name in self.encoded for item in task.columns.get(name, ())}
+        if not given:
+            return samples
+
+        def plain(value: Any) -> Any:
+            return value.tobytes() if id(value) in given and value is not None else value
+
+        return [each_value(sample, plain) for sample in samples]
+
     def _batch(self, task: Task, samples: list[Any], new: New) -> Any:
         what = "collate"
         try:
-            value = self.layouts.batch(samples, new) if self.collate is None else self.collate(samples)
+            if self.collate is not None:
+                value = self.collate(samples)
+            else:
+                value = self.layouts.batch(self._with_bytes(task, samples), new)
             for function, prepared in zip(self.functions, self._calls or (), strict=True):
                 what, call = function.name, prepared.call
                 if function.op == "tuple":
                     value = tuple(value[name] for name in function.call)
                 elif function.op == "map_batch":
-                    rng = _Later((self.seed, task.epoch, task.rows[0], function.number))
-                    whole = _with(call, rng)
-                    value = _on_fields(value, function.on, whole) if function.on else whole(value)
+                    rng = Later((self.seed, task.epoch, task.rows[0], function.number))
+                    whole = returning(bound(call, rng), "batch")
+                    value = on_fields(value, function.on, whole) if function.on else whole(value)
         except Exception as error:
             raise _Stop(Failed(0, what, error, traceback.format_exc())) from None
         return value
@@ -212,52 +232,3 @@ def nothing_of(value: Any) -> Any:
 
 def _tail(functions: tuple[Function, ...], options: dict[str, Any]) -> Tail:
     return Tail(functions, **options)
-
-
-def _with(call: Callable[[Any, Any], Any], rng: _Later) -> Callable[[Any], Any]:
-    return lambda value: call(value, rng)
-
-
-class _Later:
-    """A generator that is created on first use."""
-
-    def __init__(self, address: tuple[int, int, int, int]) -> None:
-        self.address = address
-
-    def __call__(self) -> np.random.Generator:
-        return generator(*self.address)
-
-
-def _apply(function: Function, call: Callable[..., Any], value: Any, address: tuple[int, int, int]) -> list[Any]:
-    """Apply one function to one sample; returns the samples that it gives."""
-    if function.op == "native":
-        return [_on_fields(value, function.on, lambda v: call(v, address)) if function.on else call(value, address)]
-    rng = _Later((*address, function.number))
-    if function.op == "filter":
-        looked_at = value if not function.on else _values(value, function.on)
-        return [value] if call(looked_at, rng) else []
-    if function.op == "flat_map":
-        return list(call(value, rng))
-    if function.on:
-        return [_on_fields(value, function.on, lambda v: call(v, rng))]
-    return [call(value, rng)]
-
-
-def _values(sample: Any, on: tuple[str, ...]) -> Any:
-    if not isinstance(sample, Mapping):
-        raise TypeError(f"on={on[0]!r} needs samples that are dicts, and this one is a {type(sample).__name__}")
-    missing = [name for name in on if name not in sample]
-    if missing:
-        raise KeyError(f"there is no field {missing[0]!r}; the fields are {', '.join(map(str, sample))}")
-    return sample[on[0]] if len(on) == 1 else tuple(sample[name] for name in on)
-
-
-def _on_fields(sample: Any, on: tuple[str, ...], call: Callable[[Any], Any]) -> Any:
-    """Apply a function to one field, or to several at once: it then takes and returns a tuple."""
-    made = call(_values(sample, on))
-    out = dict(sample)
-    if len(on) == 1:
-        out[on[0]] = made
-    else:
-        out.update(zip(on, made, strict=True))
-    return out

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from .._typing import LastBatch, Ragged, one_of
 from ..functions import Function
+from ..functions.adapt import refuse_class
 from ..recipes import names, whole
 from ..transforms import BatchTransform, Transform
 from .description import Description
@@ -97,6 +98,7 @@ class BatchStages(Description):
         fields = names(on)
         out = self
         for transform in transforms:
+            refuse_class("map_batch", transform)
             if isinstance(transform, BatchTransform):
                 if out._runs_python:
                     raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from .._typing import Decoder
 from ..functions import Function
+from ..functions.adapt import refuse_class
 from ..recipes import names, whole
 from ..transforms import BatchTransform, Transform
 from .description import Description
@@ -103,6 +104,7 @@ class SampleStages(Description):
         fields = names(on)
         out = self
         for transform in transforms:
+            refuse_class("map", transform)
             if isinstance(transform, BatchTransform):
                 raise TypeError(f"{transform.name} works on batches: use map_batch({transform!r}) after batch()")
             if isinstance(transform, Transform):
@@ -151,6 +153,8 @@ class SampleStages(Description):
             raise ValueError(f"views needs one name in to= for each field, got {names} for {fields}")
         if whole("count", count) == 0:
             raise ValueError("views needs a count of at least 1")
+        for transform in transforms:
+            refuse_class("views", transform)
         out = self
         for source, name in zip(fields, names, strict=True):
             copies = [f"{name}_{i}" for i in range(count)]

@@ -9,14 +9,21 @@ from typing import Any
 
 from .. import _core
 from ..pipeline import Pipeline
+from .refusals import refuse_data, refuse_item
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def path_list(paths: Paths) -> list[str]:
     """One path or several, as a list of text."""
-    many = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return [os.fspath(path) for path in many]
+    if isinstance(paths, str | os.PathLike):
+        return [os.fspath(paths)]
+    refuse_data(paths)
+    out = []
+    for path in paths:
+        refuse_item(path)
+        out.append(os.fspath(path))
+    return out
 
 
 def open_format(format: str, paths: Paths, given: Mapping[str, Any]) -> Pipeline:

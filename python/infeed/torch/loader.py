@@ -41,9 +41,11 @@ class TorchLoader(Loader):
         self.layout = layout
         #: Images that are handed out as views with channels first, and the numbers of channels they can have.
         self._turned = hwc_images(pipeline) if layout == "nchw" else {}
-        tuples = [function.call for function in pipeline._functions if function.op == "tuple"]
+        on_batches = [function for function in pipeline._functions if function.op in ("tuple", "map_batch")]
         #: The fields of a batch that Python functions made, if it is a tuple of fields.
-        self._made_tuple: tuple[str, ...] | None = tuples[-1] if tuples else None
+        self._made_tuple: tuple[str, ...] | None = None
+        if on_batches and on_batches[-1].op == "tuple":
+            self._made_tuple = tuple(on_batches[-1].call)
         # Part of the pickled loader.
         self._options = self._options | {"layout": layout}
 
