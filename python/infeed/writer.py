@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from . import _core
+from .encoders import encode
 
 
 class ShardWriter:
     """Writes samples into tar shards that WebDataset and infeed read.
 
     >>> with infeed.ShardWriter("train-%06d.tar", maxcount=10_000) as out:
-    ...     out.write({"__key__": "0001", "jpg": jpeg_bytes, "cls": 3, "json": {"source": "web"}})
+    ...     out.write({"__key__": "0001", "jpg": image, "cls": 3, "json": {"source": "web"}})
 
-    Values: ``bytes`` as they are, ``str`` as UTF-8, ``int`` and ``float`` as text, arrays as ``.npy`` under fields named
-    ``npy`` or ``*.npy``, anything else as JSON under fields named ``json`` or ``*.json``. A shard gets its final name
-    only when it is complete: use ``with``, or call :meth:`close`. What was not closed is lost, with a ``RuntimeWarning``.
+    ``bytes`` are written as they are. Other values are encoded as the extension of their field says, which is the part
+    of its name behind the last dot:
+
+    * ``jpg``, ``png``, ``webp``, ``tif``, ``bmp``, ``ppm``, ``pgm``, ``pbm``: images of Pillow, arrays (height x width x
+      channels) and tensors (channels x height x width); u8, or floating point from 0 to 1
+    * ``cls``, ``id``, ``index``: whole numbers; ``txt``, ``text``, ``transcript``: text
+    * ``json``: any JSON value; ``npy``: an array or tensor; ``npz``: a dict of them; ``pth``: what ``torch.save`` takes
+    * other names: text and numbers, as text
+
+    ``quality`` is that of JPEG; the other formats are lossless. A shard gets its final name only when it is complete: use
+    ``with``, or call :meth:`close`. What was not closed is lost, with a ``RuntimeWarning``.
     """
 
     def __init__(
@@ -34,7 +40,9 @@ class ShardWriter:
         start: int = 0,
         mtime: int = 0,
         index: bool = False,
+        quality: int = 100,
     ) -> None:
+        self._quality = quality
         self._core = _core.ShardWriter(
             os.fspath(pattern), maxcount=maxcount, maxsize=int(maxsize), start=start, mtime=mtime, index=index
         )
@@ -46,7 +54,7 @@ class ShardWriter:
         """Write one sample: a dict with ``__key__`` and fields."""
         if "__key__" not in sample:
             raise ValueError("a sample needs a __key__")
-        fields = [(n, _encode(n, v)) for n, v in sample.items() if not n.startswith("__")]
+        fields = [(n, encode(n, v, self._quality)) for n, v in sample.items() if not n.startswith("__")]
         self._core.write(str(sample["__key__"]), fields)
         self._unfinished.count([len(data) for _, data in fields])
 
@@ -92,26 +100,3 @@ class _Unfinished:
                 RuntimeWarning,
                 stacklevel=2,
             )
-
-
-def _encode(field: str, value: Any) -> bytes:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
-    kind = field.rsplit(".", 1)[-1]
-    if isinstance(value, np.ndarray) and kind == "npy":
-        import io
-
-        out = io.BytesIO()
-        np.save(out, value, allow_pickle=False)
-        return out.getvalue()
-    if kind == "json":
-        return json.dumps(value).encode()
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, np.uint8 | np.integer | np.floating | int | float):
-        return str(value).encode()
-    if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
-        return value.tobytes()
-    raise TypeError(
-        f"field {field!r}: cannot write {type(value).__name__}; give bytes, text, a number, or name it .npy or .json"
-    )
