@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 import infeed
+from infeed import decoders as D
 from infeed import transforms as T
 from infeed.loader import LoaderOptions
 from infeed.torch import DeviceLoader
@@ -40,6 +41,10 @@ data.to_arrow(metas=True)  # refused
 made: infeed.Pipeline = data.shuffle(seed=7, kind="global").decode(jpg="rgb", cls="int").batch(8, ragged="pad")
 data.shuffle(kind="globally")  # refused
 data.decode(jpg="rbg")  # refused
+data.decode("auto", exact=True, cls="text")
+data.decode("rgb")  # refused
+data.decode(x=D.npy(shape=(3, 4), dtype="float32"), jpg=D.rgb(max_pixels=10**8))
+D.npy(size=3)  # refused
 data.batch(8, last="dropped")  # refused
 data.batch(8, ragged={"tokens": "pad", "boxes": "flat"}, pad_value={"tokens": 3}, pad_mask={"tokens": "mask"})
 data.batch(8, ragged={"tokens": "padded"})  # refused

@@ -15,7 +15,7 @@
 A pipeline is only a description. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
 """
 
-from . import stores, transforms
+from . import decoders, stores, transforms
 from ._core import __version__, usable_cpus
 from .batch import Batch
 from .doors.loader import Loader
@@ -97,6 +97,7 @@ __all__ = [
     "concat",
     "csv",
     "csv_table",
+    "decoders",
     "file_list",
     "files",
     "folder",

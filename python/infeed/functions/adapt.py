@@ -19,14 +19,21 @@ def library(call: Any) -> str | None:
     return None
 
 
-_TRANSFORMS = ("infeed.transforms", "infeed.torch.on_device", "torchvision.transforms", "albumentations")
+_TRANSFORMS = (
+    "infeed.transforms",
+    "infeed.decoders",
+    "infeed.torch.on_device",
+    "torchvision.transforms",
+    "albumentations",
+)
 
 
 def refuse_class(method: str, call: Any) -> None:
     """Raise for the class of a transform, which is callable but transforms nothing."""
     if isinstance(call, type) and any(cls.__module__.startswith(_TRANSFORMS) for cls in call.__mro__):
-        name = f"T.{call.__name__}" if call.__module__.startswith("infeed.transforms") else call.__name__
-        raise TypeError(f"{method} takes transforms, and {name} is the class of one: give {name}(...)")
+        prefix = {"infeed.transforms": "T.", "infeed.decoders": "D."}.get(call.__module__, "")
+        name, kind = f"{prefix}{call.__name__}", "decoders" if prefix == "D." else "transforms"
+        raise TypeError(f"{method} takes {kind}, and {name} is the class of one: give {name}(...)")
 
 
 def adapted(call: Callable[..., Any], on: tuple[str, ...]) -> Callable[..., Any]:

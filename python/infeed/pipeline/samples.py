@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from .._typing import Decoder
+from .._typing import Decoder as DecoderName
+from ..decoders import Decoder
 from ..functions import Function
 from ..functions.adapt import refuse_class
 from ..recipes import names, whole
@@ -58,28 +59,53 @@ class SampleStages(Description):
 
     def decode(
         self,
+        auto: Literal["auto"] | None = None,
+        /,
         *,
         exact: bool = False,
         orientation: bool = False,
         max_pixels: int | None = None,
-        **fields: Decoder,
+        **fields: DecoderName | Decoder,
     ) -> Self:
         """Decode fields: ``decode(jpg="rgb", cls="int")``. Fields that are not named stay bytes.
 
-        ``infeed list decoders`` shows all decoders. For images: ``exact`` forbids downscaling during decoding,
-        ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
+        ``infeed list decoders`` shows all decoders. Those with arguments are in :mod:`infeed.decoders`:
+        ``decode(embedding=D.npy(shape=(512,), dtype="float32"))``. For images: ``exact`` forbids downscaling during
+        decoding, ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
+
+        ``decode("auto")`` decodes every field that is still bytes, as its contents in up to 256 rows suggest: images,
+        NumPy arrays, JSON, numbers, text. It opens the data and reads these rows now, and puts the decoders that it
+        chose into the recipe: :meth:`explain` shows them. ``decode("auto", cls="text")`` sets some of them by hand.
         """
-        if not fields:
-            raise ValueError('decode needs at least one field, for example decode(jpg="rgb")')
+        if auto not in (None, "auto"):
+            raise ValueError(f'decode takes "auto" or fields, for example decode(jpg="rgb"), got {auto!r}')
+        if not fields and auto is None:
+            raise ValueError('decode needs at least one field, for example decode(jpg="rgb"), or decode("auto")')
         image: dict[str, Any] = {"exact": exact, "orientation": orientation}
         if max_pixels is not None:
             image["max_pixels"] = whole("max_pixels", max_pixels)
+        wanted: dict[str, Any] = dict(fields)
+        if auto is not None:
+            wanted = {**{name: made for name, made in self._guessed().items() if name not in fields}, **fields}
         uses = {}
-        for field, name in fields.items():
-            if not isinstance(name, str):
-                raise TypeError(f"decode({field}=...) takes the name of a decoder, got {name!r}")
-            uses[field] = {"name": name, "args": image if name in ("rgb", "gray", "stored") else {}}
-        return self._then(op="decode", fields=uses)
+        for field, decoder in wanted.items():
+            refuse_class("decode", decoder)
+            if not isinstance(decoder, str | Decoder):
+                raise TypeError(
+                    f"decode({field}=...) takes the name of a decoder, or one of infeed.decoders, got {decoder!r}"
+                )
+            name, own = (decoder, {}) if isinstance(decoder, str) else (decoder.name, decoder.args)
+            uses[field] = {"name": name, "args": {**(image if name in ("rgb", "gray", "stored") else {}), **own}}
+        return self._then(op="decode", fields=uses) if uses else self
+
+    def _guessed(self) -> dict[str, str]:
+        from .guess import decoders_of
+
+        if self._runs_python:
+            raise ValueError('decode("auto") stands before Python functions: infeed decodes what it reads')
+        if any(stage["op"] in ("batch", "tuple") for stage in self.recipe["stage"]):
+            raise ValueError('decode("auto") stands before batch()')
+        return decoders_of(self)
 
     def map(
         self,

@@ -5,7 +5,7 @@ use crate::{
     fault::Fault,
     interrupt,
 };
-use infeed_core::{Record, Source};
+use infeed_core::{FieldKind, FieldSpec, Record, Source};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -28,6 +28,8 @@ pub(super) struct Survey {
 pub(super) struct Field {
     pub(super) name: Arc<str>,
     stored: String,
+    /// Whether it is stored as bytes: columns of tables are values already, and need no decoder.
+    encoded: bool,
     /// Rows that have it.
     pub(super) present: u64,
     /// Kinds of content and their counts.
@@ -44,7 +46,7 @@ pub(super) struct Field {
 pub(super) fn survey(source: &dyn Source, count: u64) -> Result<Survey, Fault> {
     let spec = source.spec();
     let names: Vec<Arc<str>> = spec.fields.iter().map(|(name, _)| Arc::clone(name)).collect();
-    let fields = spec.fields.iter().map(|(name, spec)| Field::new(name, spec.to_string())).collect();
+    let fields = spec.fields.iter().map(|(name, spec)| Field::new(name, spec)).collect();
     let mut survey = Survey { fields, ..Survey::default() };
     let (rows, count) = (source.rows(), count.min(source.rows()));
     // In 128 bits: a row number times a count may not fit into 64.
@@ -83,10 +85,11 @@ impl Survey {
 }
 
 impl Field {
-    fn new(name: &Arc<str>, stored: String) -> Self {
+    fn new(name: &Arc<str>, spec: &FieldSpec) -> Self {
         Field {
             name: Arc::clone(name),
-            stored,
+            stored: spec.to_string(),
+            encoded: spec.kind == FieldKind::Encoded,
             present: 0,
             kinds: BTreeMap::new(),
             decoders: BTreeMap::new(),
@@ -144,6 +147,9 @@ impl Field {
 
     /// The decoder that suits most values, if there is one. A field of numbers with a word among them is text.
     pub(super) fn decoder(&self) -> Option<&'static str> {
+        if !self.encoded {
+            return None;
+        }
         let numbers = |d: &Option<&str>| matches!(d, Some("int" | "float" | "text" | "json"));
         if self.decoders.len() > 1 && self.decoders.keys().all(numbers) {
             let float = self.decoders.keys().all(|d| matches!(d, Some("int" | "float")));

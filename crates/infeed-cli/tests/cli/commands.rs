@@ -53,6 +53,21 @@ fn streams_are_shown_and_measured() {
 }
 
 #[test]
+fn inspect_proposes_no_decoder_for_what_is_decoded() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = "{\"n\": 1, \"f\": 0.5, \"s\": \"7\", \"list\": [1, 2], \"o\": {\"a\": 1}}\n";
+    for (name, text) in
+        [("a.jsonl", rows), ("a.csv", "n,f,s\n1,0.5,word\n2,1.5,other\n"), ("a.txt", "12\n13\n")]
+    {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let found = json(&["inspect", &path.to_string_lossy()]);
+        assert!(!found["fields"].as_array().unwrap().is_empty());
+        assert_eq!(found["decode"], serde_json::json!({}), "{name}");
+    }
+}
+
+#[test]
 fn inspect_tells_the_classes_of_a_folder() {
     let dir = tempfile::tempdir().unwrap();
     folder(dir.path(), &FolderSpec::default()).unwrap();
