@@ -52,8 +52,8 @@ def main() -> None:
     (out / f"log-{job['run']}-{rank}.json").write_text(json.dumps({"steps": log, "length": len(loader)}))
     dist.barrier()
     dist.destroy_process_group()
-    # A thread of gloo may still hold a tensor of the last collective, and letting go of it while the interpreter ends aborts
-    # the process (pytorch issue 190489). All that the test looks at is written.
+    # A thread of gloo may still hold a tensor of the last collective, and letting go of it while the interpreter ends
+    # aborts the process (pytorch issue 190489). All that the test looks at is written.
     os._exit(0)
 
 

@@ -18,6 +18,7 @@ impl Branch {
         }
         // Fields that were copied before can be copied again.
         let again = self.spent.iter().position(|c| *c.name == *field);
+        self.bind_targets();
         self.copy_target(field, to);
         let mut chain = match again {
             Some(at) => self.spent.remove(at),

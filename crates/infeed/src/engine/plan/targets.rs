@@ -3,7 +3,7 @@
 //! A transform that moves pixels works on an image and on all that lies in it at once: a [`Joint`]. At the end of their way boxes
 //! and points become arrays, and what belongs to a box that is gone leaves with it: one more joint, without a transform.
 
-use super::branch::{Branch, Chain, ChainStep};
+use super::branch::{Branch, Chain, ChainStep, Start};
 use infeed_core::{Dim, Error, FieldKind, FieldSpec, Reach, Result, TargetRule, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -16,7 +16,9 @@ pub(super) struct Target {
     rule: TargetRule,
     /// The image, once a transform worked on both.
     image: Option<Arc<str>>,
-    /// What a view's name has behind the name of its field: fields that belong to boxes are looked for with it.
+    /// For views: the image that the field lay in, whose view it lies in.
+    views_of: Option<Arc<str>>,
+    /// For views: what their names end with. Views with the same ending belong together.
     suffix: String,
     /// Whether the source said it, and not the user.
     implied: bool,
@@ -68,6 +70,7 @@ impl Branch {
             field: field.into(),
             rule,
             image: None,
+            views_of: None,
             suffix: String::new(),
             implied: false,
         });
@@ -93,7 +96,13 @@ impl Branch {
         self.spec.fields[at].1 = self.chains[at].spec();
     }
 
-    /// Views of a target lie in a view of its image.
+    /// Notes which image targets lie in, before views change which images there are.
+    pub(super) fn bind_targets(&mut self) {
+        let found: Vec<Option<Arc<str>>> = self.targets.iter().map(|t| self.image_of(t, &[])).collect();
+        self.targets.iter_mut().zip(found).for_each(|(target, image)| target.image = image);
+    }
+
+    /// Views of a target lie in the views of its image.
     pub(super) fn copy_target(&mut self, field: &str, to: &[String]) {
         let Some(target) = self.targets.iter().find(|t| *t.field == *field).cloned() else { return };
         for name in to {
@@ -102,10 +111,17 @@ impl Branch {
                 field: name.as_str().into(),
                 rule: TargetRule { image: None, ..target.rule.clone() },
                 image: None,
+                views_of: target.image.clone(),
                 suffix: suffix.to_owned(),
                 implied: false,
             });
         }
+    }
+
+    /// Returns the view of a field that belongs together with views of this suffix.
+    fn view_of(&self, field: &str, suffix: &str) -> Option<Arc<str>> {
+        let is_view = |c: &&Chain| matches!(&c.start, Start::Copy { of, .. } if **of == *field);
+        self.chains.iter().filter(is_view).find(|c| c.name.ends_with(suffix)).map(|c| Arc::clone(&c.name))
     }
 
     fn kind(&self, at: usize) -> FieldKind {
@@ -130,6 +146,9 @@ impl Branch {
         if let Some(image) = &target.image {
             return Some(Arc::clone(image));
         }
+        if let Some(image) = &target.views_of {
+            return Some(self.view_of(image, &target.suffix).unwrap_or_else(|| Arc::clone(image)));
+        }
         if let Some(image) = &target.rule.image {
             return Some(image.as_str().into());
         }
@@ -144,7 +163,7 @@ impl Branch {
         }
         for target in &self.targets {
             let Some(at) = self.spec.position(&target.field) else { continue };
-            let Some(image) = self.image_of(target, fields) else { continue };
+            let Some(image) = self.image_of(target, &[]) else { continue };
             let Some(image_at) = self.spec.position(&image).filter(|at| fields.contains(at)) else {
                 continue;
             };
@@ -364,8 +383,8 @@ impl Branch {
         };
         let mut found = vec![];
         for name in names {
-            let own = format!("{name}{}", boxes.suffix);
-            let at = self.spec.position(&own).or_else(|| self.spec.position(name));
+            let view = boxes.views_of.as_ref().and_then(|_| self.view_of(name, &boxes.suffix));
+            let at = view.and_then(|view| self.spec.position(&view)).or_else(|| self.spec.position(name));
             match at {
                 Some(at) if taken(&at) => {}
                 Some(at) => found.push(at),
