@@ -158,7 +158,7 @@ RANDOM = [
 
 @pytest.mark.parametrize("transform", RANDOM, ids=lambda t: t.name)
 def test_all_go_to_the_same_place(shard, scenes, transform):
-    """For 1,000 random choices: boxes surround the pixels that were painted for them, and the image says where they were."""
+    """For 1,000 random choices: boxes surround the pixels that were painted for them."""
     seen = 0
     for seed in range(5):
         pipeline = decoded(shard).seed(seed).map(transform)
@@ -365,3 +365,47 @@ def test_boxes_from_json_and_tables(tmp_path):
         (batch,) = list(loader)
     assert batch["boxes"][0].tolist() == [[1, 2, 6, 8], [0, 7, 3, 10]] and batch["boxes"][1].shape == (0, 4)
     assert math.isclose(batch["labels"][0][1], 2)
+
+
+def test_a_mask_that_is_decoded_as_an_image_is_warned_of(shard):
+    fields = {"png": "rgb", "mask.png": "gray"}
+    data = infeed.open(shard).select(*fields).decode(**fields)
+    with pytest.warns(UserWarning, match=r"`mask.png` looks like a mask: .* decode\({\"mask.png\": \"mask\"}\)"):
+        data.map(T.RandomResizedCrop(32)).batch(2).to_numpy().close()
+    # Nothing is mixed, or nothing is said to be an image: no warning, which the tests would take for an error.
+    data.map(T.RandomHorizontalFlip()).batch(2, ragged="list").to_numpy().close()
+    infeed.open(shard).select("mask.png").decode(**{"mask.png": "gray"}).map(T.Resize([8, 8])).batch(
+        2
+    ).to_numpy().close()
+
+
+def test_boxes_of_coco_follow_unasked(tmp_path):
+    """A pipeline that only decodes the image of a COCO data set, and flips it."""
+    import json
+
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(png(np.zeros((10, 20, 3), np.uint8)))
+    notes = {
+        "images": [{"id": 1, "file_name": "a.png", "width": 20, "height": 10}],
+        "categories": [{"id": 7, "name": "cat"}, {"id": 9, "name": "dog"}],
+        "annotations": [
+            {"id": 1, "image_id": 1, "category_id": 7, "bbox": [1, 2, 3, 4], "area": 12, "iscrowd": 0,
+             "segmentation": [[1, 2, 4, 2, 4, 6, 1, 6]]},
+            {"id": 2, "image_id": 1, "category_id": 9, "bbox": [15, 0, 5, 5], "area": 25, "iscrowd": 0,
+             "segmentation": [[15, 0, 20, 0, 20, 5, 15, 5]]},
+        ],
+    }  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(notes))
+    data = infeed.coco(tmp_path / "images", tmp_path / "a.json")
+    plain = next(iter(data.select("boxes", "labels").batch(1, ragged="list").to_numpy()))
+    assert plain["boxes"][0].tolist() == [[1, 2, 4, 6], [15, 0, 20, 5]]
+    flipped = data.decode(image="rgb", masks="instance_masks").map(T.RandomHorizontalFlip(1.0))
+    batch = next(iter(flipped.batch(1, ragged="list").to_numpy()))
+    assert batch["boxes"][0].tolist() == [[16, 2, 19, 6], [0, 0, 5, 5]]
+    masks = batch["masks"][0]
+    assert masks.shape == (2, 10, 20) and [np.argwhere(m).min(0).tolist() for m in masks] == [[2, 16], [0, 0]]
+    cropped = data.decode(image="rgb", masks="instance_masks").map(T.CenterCrop([10, 8]))
+    batch = next(iter(cropped.batch(1, ragged="list").to_numpy()))
+    assert (batch["boxes"][0].shape, batch["labels"][0].shape, batch["masks"][0].shape) == ((0, 4), (0,), (0, 10, 8))
+    own = data.decode(image="rgb", boxes=D.boxes(to="cxcywh", along=["labels", "area", "iscrowd"]))
+    assert next(iter(own.batch(1, ragged="list").to_numpy()))["boxes"][0][0].tolist() == [2.5, 4, 3, 4]

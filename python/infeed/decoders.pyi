@@ -41,6 +41,43 @@ class stored(Decoder):
 
     def __init__(self, exact: bool = False, orientation: bool = False, max_pixels: builtins.int = 178956970) -> None: ...
 
+class mask(Decoder):
+    """a class per pixel: gray values, palette indices, or colours with a table; moved with its image, never mixed
+    * colors: for masks in colours: the colour of class 0, 1, ..., or rows of red, green, blue, class; "id" is COCO's panoptic red + 256 * green + 65536 * blue
+    * ignore: the class outside of the image and of colours that are not in the table; without it 0 outside, and such colours are refused
+    * dtype: the type that classes come out as, such as "int64"; by default u8, or i32 where that is too small
+    * image: the field of the image that it belongs to, if there are several
+    * max_pixels: refuse masks with more pixels, before any memory is taken for them
+    """
+
+    def __init__(self, colors: Sequence[Sequence[builtins.int]] | str | None = None, ignore: builtins.int | None = None, dtype: str | None = None, image: str | None = None, max_pixels: builtins.int = 178956970) -> None: ...
+
+class boxes(Decoder):
+    """boxes in an image, as JSON lists, .npy or an array of numbers: they follow the image, are clipped, and leave with what belongs to them when nothing of them is left
+    * format: what the four stored numbers are: xyxy (corners), xywh (corner and size) or cxcywh (middle and size)
+    * relative: whether stored numbers are shares of the image's width and height
+    * to: the format in batches
+    * to_relative: whether numbers in batches are shares of the image's width and height
+    * min_size: boxes of less width or height, in pixels of the final image, are left out
+    * min_visible: boxes of which crops leave less than this share are left out
+    * along: the fields with one element per box, such as labels: what leaves with a box; [] if there are none
+    * image: the field of the image that they lie in, if there are several
+    """
+
+    def __init__(self, format: str = 'xyxy', relative: bool = False, to: str = 'xyxy', to_relative: bool = False, min_size: builtins.float = 1.0, min_visible: builtins.float = 0.0, along: Sequence[str] | None = None, image: str | None = None) -> None: ...
+
+class keypoints(Decoder):
+    """points in an image, x, y or x, y, visibility, as JSON lists, .npy or an array of numbers: they follow the image
+    * points: how many points a thing has, for numbers that are stored without a shape: 17 for COCO's persons
+    * visibility: whether a third number says if a point is visible; 0 means that it was not labelled
+    * pairs: points that change places when the image is mirrored, such as [[1, 2]] for the left and the right eye
+    * relative: whether stored numbers are shares of the image's width and height
+    * to_relative: whether numbers in batches are shares of the image's width and height
+    * image: the field of the image that they lie in, if there are several
+    """
+
+    def __init__(self, points: builtins.int | None = None, visibility: bool = True, pairs: Sequence[Sequence[builtins.int]] = (), relative: bool = False, to_relative: bool = False, image: str | None = None) -> None: ...
+
 class int(Decoder):
     """a whole number written as text, as i64"""
 
@@ -69,9 +106,16 @@ class npy(Decoder):
 
     def __init__(self, dtype: str | None = None, shape: Sequence[builtins.int] | None = None) -> None: ...
 
+class instance_masks(Decoder):
+    """segmentations of COCO (polygons, run lengths) as masks that follow their image: u8 [n, height, width] of 0 and 1
+    * image: the field of the image that they lie in, if there are several
+    """
+
+    def __init__(self, image: str | None = None) -> None: ...
+
 class bytes(Decoder):
     """leaves the bytes as they are"""
 
     def __init__(self) -> None: ...
 
-__all__ = ["Decoder", "rgb", "gray", "stored", "int", "float", "text", "json", "npy", "bytes"]
+__all__ = ["Decoder", "rgb", "gray", "stored", "mask", "boxes", "keypoints", "int", "float", "text", "json", "npy", "instance_masks", "bytes"]

@@ -79,6 +79,47 @@ class Pad(Transform):
 
     def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: PaddingMode = 'constant') -> None: ...
 
+class RandomIoUCrop(Transform):
+    """a crop that overlaps with a box by a random share, as for SSD; boxes whose middle is outside leave
+    * min_scale: smallest share of width and height
+    * max_scale: largest share of width and height
+    * min_aspect_ratio: smallest width / height
+    * max_aspect_ratio: largest width / height
+    * sampler_options: overlaps to draw from, by default 0, 0.1, 0.3, 0.5, 0.7, 0.9 and 1; 1 leaves the image as it is
+    * trials: crops to try for a drawn overlap
+    """
+
+    def __init__(self, min_scale: float = 0.3, max_scale: float = 1.0, min_aspect_ratio: float = 0.5, max_aspect_ratio: float = 2.0, sampler_options: Sequence[float] | None = None, trials: int = 40) -> None: ...
+
+class RandomZoomOut(Transform):
+    """put the image somewhere on a larger canvas with a given probability
+    * fill: colour of pixels outside the image, one number or one per channel
+    * side_range: smallest and largest factor of the sides
+    * p: probability of doing it
+    """
+
+    def __init__(self, fill: int | Sequence[int] = 0, side_range: Sequence[float] = (1.0, 4.0), p: float = 0.5) -> None: ...
+
+class RandomShortestSize(Transform):
+    """resize the short side to one of several lengths, as detectors are trained
+    * min_size: lengths of the short side to draw from
+    * max_size: longest side allowed
+    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos
+    * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
+    """
+
+    def __init__(self, min_size: int | Sequence[int], max_size: int | None = None, interpolation: Interpolation = 'bilinear', antialias: bool = True) -> None: ...
+
+class ScaleJitter(Transform):
+    """resize to fit a target size times a random factor; the shape stays
+    * target_size: the size that factors refer to: a side, or (height, width)
+    * scale_range: smallest and largest factor
+    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos
+    * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
+    """
+
+    def __init__(self, target_size: int | Sequence[int], scale_range: Sequence[float] = (0.1, 2.0), interpolation: Interpolation = 'bilinear', antialias: bool = True) -> None: ...
+
 class ColorJitter(Transform):
     """change brightness, contrast, saturation and hue by random factors, in random order
     * brightness: x for factors in max(0, 1 - x)..1 + x, or (low, high)
@@ -232,7 +273,7 @@ class RandomErasing(Transform):
     def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3), value: float | Sequence[float] | str = 0, inplace: bool = False) -> None: ...
 
 class ToDtype(Transform):
-    """another element type: u8, f32, f16 or bf16
+    """another element type: u8, f32, f16 or bf16; for masks also the integer types
     * dtype: "f32", "f16", "bf16", "u8", or a NumPy or torch dtype
     * scale: map 0..255 to 0..1 when going from u8 to float
     """
@@ -341,4 +382,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
