@@ -56,7 +56,7 @@ impl YoloImage {
     }
 
     fn add(&mut self, values: &[f64], task: YoloTask) -> Result<(), String> {
-        let polygon = values.len() >= 6 && values.len() % 2 == 0;
+        let polygon = values.len() >= 6 && values.len().is_multiple_of(2);
         match task {
             YoloTask::Detect if values.len() == 4 => self.add_box(values),
             YoloTask::Detect if polygon => self.add_box(&around(values)),

@@ -199,7 +199,7 @@ fn add_note(columns: &mut Columns, text: &str, at: usize, note: RawNote<'_>) -> 
         Some(Whole(other)) => return Err(format!("annotation {id} has iscrowd {other}: it must be 0 or 1")),
     };
     let keypoints = note.keypoints.unwrap_or_default();
-    if keypoints.len() % 3 != 0 {
+    if !keypoints.len().is_multiple_of(3) {
         return Err(format!(
             "annotation {id} has {} numbers for keypoints: each has x, y and visibility",
             keypoints.len()

@@ -3,6 +3,9 @@
 /// Width and height in pixels.
 pub type Canvas = (u32, u32);
 
+/// Where a place of an image goes.
+pub(super) type Places<'a> = Box<dyn Fn(f64, f64) -> (f64, f64) + 'a>;
+
 /// One move.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Move {
@@ -70,11 +73,7 @@ impl Move {
 
     /// Returns where places of the image go. `edge` is 0 for edges, which lie between pixels, and 1 for the numbers of pixels:
     /// mirrored, pixel 0 becomes the last one. `None` if nothing can be said: the move squeezes the image flat.
-    pub(super) fn places(
-        &self,
-        (width, height): Canvas,
-        edge: f64,
-    ) -> Option<Box<dyn Fn(f64, f64) -> (f64, f64) + '_>> {
+    pub(super) fn places(&self, (width, height): Canvas, edge: f64) -> Option<Places<'_>> {
         let (w, h) = (f64::from(width), f64::from(height));
         Some(match self {
             Move::Crop { left, top, .. } => {

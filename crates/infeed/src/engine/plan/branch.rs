@@ -1,9 +1,6 @@
 //! Branches: what happens to the fields of a row.
 
-use super::{
-    filter::SampleFilter,
-    targets::{Joint, Target},
-};
+use super::{filter::SampleFilter, joints::Joint, targets::Target};
 use crate::{decode, families, transform};
 use infeed_core::{Decoder, Error, FieldKind, FieldSpec, Reach, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};

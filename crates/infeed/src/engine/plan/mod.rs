@@ -11,6 +11,7 @@ mod explain;
 mod filter;
 mod identity;
 mod join;
+mod joints;
 mod leaves;
 mod loads;
 mod orders;
@@ -23,8 +24,8 @@ pub(super) use branch::{Branch, Chain, ChainStep, Start};
 pub(super) use bulk::Bulk;
 pub(super) use filter::FilterInput;
 pub use identity::Identity;
+pub(super) use joints::{Joint, Part, PartRole};
 pub use stream::StreamPlan;
-pub(super) use targets::{Joint, Part, PartRole};
 
 use crate::{
     batch::{Change, ColumnLayout},

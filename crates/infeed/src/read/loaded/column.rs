@@ -123,8 +123,8 @@ impl FileColumn {
             return Ok(Cow::Borrowed(text));
         }
         let json: Json = serde_json::from_str(text).map_err(|e| wrong(&format!("no valid JSON ({e})")))?;
-        let parts = self.part.iter().flat_map(|part| part.split('.'));
-        let found = parts.fold(Some(&json), |json, part| json.and_then(|json| json.get(part)));
+        let mut parts = self.part.iter().flat_map(|part| part.split('.'));
+        let found = parts.try_fold(&json, |json, part| json.get(part));
         match found {
             Some(Json::String(text)) => Ok(Cow::Owned(text.clone())),
             Some(Json::Number(number)) if number.is_i64() || number.is_u64() => {

@@ -12,7 +12,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(kinds: &[FieldSpec], rows: Vec<Vec<Value>>) -> Arc<dyn Source> {
+    fn source(kinds: &[FieldSpec], rows: Vec<Vec<Value>>) -> Arc<dyn Source> {
         let name = |at: usize| ["a", "b", "c"][at].into();
         let fields = kinds.iter().enumerate().map(|(at, kind)| (name(at), kind.clone())).collect();
         let first = rows.len() as u64 / 2;
@@ -85,7 +85,7 @@ fn fetch(source: &dyn Source, rows: &[u64], fields: &[&str]) -> Result<Vec<Strin
 
 #[test]
 fn files_are_beside_their_shard_or_below_the_root() {
-    let rows = Rows::new(
+    let rows = Rows::source(
         &[FieldSpec::text(), FieldSpec::scalar(Dtype::I64)],
         ["x", "y", "x", "y"]
             .iter()
@@ -117,7 +117,7 @@ fn every_kind_of_value_that_can_be_a_path() {
     let json = |text: &str| Value::Json(text.to_owned());
     let kinds = [FieldSpec::json(), FieldSpec::encoded(), FieldSpec::scalar(Dtype::U8)];
     let number = |n: u8| Value::Tensor(Tensor::new(Dtype::U8, vec![], Bytes::copy_from_slice(&[n])).unwrap());
-    let rows = Rows::new(
+    let rows = Rows::source(
         &kinds,
         vec![
             vec![json(r#"{"p": {"q": "x.jpg"}}"#), Value::Bytes("x.jpg\r\n".into()), number(7)],
@@ -147,7 +147,7 @@ fn every_kind_of_value_that_can_be_a_path() {
 #[test]
 fn columns_that_cannot_name_files_are_refused() {
     let kinds = [FieldSpec::scalar(Dtype::F32), FieldSpec::text(), FieldSpec::scalar(Dtype::Bool)];
-    let spec = Rows::new(&kinds, vec![]).spec().clone();
+    let spec = Rows::source(&kinds, vec![]).spec().clone();
     for name in ["a", "c", "a.b", "d", "d.e"] {
         let error = FileColumn::new(&spec, name, name, None, None).unwrap_err();
         assert!(matches!(error, Error::Plan { .. }), "{name}: {error}");
@@ -159,7 +159,7 @@ fn columns_that_cannot_name_files_are_refused() {
 
 #[test]
 fn files_have_a_limit() {
-    let rows = Rows::new(&[FieldSpec::text()], vec![vec![text("x.jpg")]]);
+    let rows = Rows::source(&[FieldSpec::text()], vec![vec![text("x.jpg")]]);
     let column = FileColumn::new(rows.spec(), "a", "a", None, None).unwrap();
     let source = Loaded::new(rows, store(), vec![column]);
     source.set_largest_row(7);
