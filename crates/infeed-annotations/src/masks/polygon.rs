@@ -19,7 +19,7 @@ pub(super) fn crossings(points: &[f64], height: u32, width: u32) -> Result<Vec<u
     if points.len() < 6 {
         return Err(format!("a polygon of {} numbers has fewer than 3 points", points.len()));
     }
-    if points.len() % 2 == 1 {
+    if !points.len().is_multiple_of(2) {
         return Err(format!("a polygon has {} numbers, which are no pairs of x and y", points.len()));
     }
     if let Some(far) = points.iter().find(|value| !value.is_finite() || value.abs() > FARTHEST) {

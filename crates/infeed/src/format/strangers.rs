@@ -85,7 +85,13 @@ const STRANGERS: &[Stranger] = &[
         cure: "a download may have given a page of an error or a login instead of the data",
         ..PLAIN
     },
-    Stranger { what: "XML", endings: &[".xml"], magic: &[magic(b"<?xml")], ..PLAIN },
+    Stranger {
+        what: "XML",
+        endings: &[".xml"],
+        magic: &[magic(b"<?xml")],
+        cure: "infeed.voc(folder) reads the annotations of Pascal VOC",
+        ..PLAIN
+    },
     Stranger { what: "a PDF document", endings: &[".pdf"], magic: &[magic(b"%PDF-")], ..PLAIN },
     Stranger {
         what: "audio",

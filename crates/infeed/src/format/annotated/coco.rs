@@ -265,7 +265,9 @@ impl Notes for CocoNotes {
     }
 
     fn bytes(&self, row: usize) -> u64 {
-        self.coco.count(self.image(row)) as u64 * (64 + self.keypoints as u64 * 12)
+        let each = 64 + self.keypoints as u64 * 12;
+        let text = |note: Note<'_>| note.segmentation.map_or(0, |place| place.end - place.start);
+        self.coco.notes(self.image(row)).map(|note| each + text(note)).sum()
     }
 
     fn describe(&self) -> String {

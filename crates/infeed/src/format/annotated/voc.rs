@@ -86,9 +86,10 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     }
     let list = join(&root, &format!("ImageSets/Main/{split}.txt"));
     let ids = read_list(&**request.store, &list)?;
-    let images: Vec<String> = ids.iter().map(|id| format!("JPEGImages/{id}.jpg")).collect();
+    let folder = join(&root, "JPEGImages");
+    let images: Vec<String> = ids.iter().map(|id| format!("{id}.jpg")).collect();
     let files: Vec<String> = ids.iter().map(|id| join(&root, &format!("Annotations/{id}.xml"))).collect();
-    let full: Vec<String> = images.iter().map(|name| join(&root, name)).collect();
+    let full: Vec<String> = images.iter().map(|name| join(&folder, name)).collect();
     let there = present(&**request.store, &[full.clone(), files.clone()].concat())?;
     let (has_image, has_file) = there.split_at(ids.len());
     let gone: Vec<&str> =
@@ -113,7 +114,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     notes.files = kept.iter().map(|at| notes.files[*at].clone()).collect();
     Parts {
         store: request.store,
-        root: &root,
+        root: &folder,
         names: kept.iter().map(|at| &*images[*at]).collect(),
         notes: Box::new(notes),
         fields: vec![

@@ -117,10 +117,13 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         kept.retain(|_| counts.next() > Some(&0));
     }
     notes.files = kept.iter().map(file).collect();
+    // Rows are named from the folder that all images are in, so that states stay valid where the data is moved.
+    let root = yolo_files::common_folder(&found.images);
+    let start = if root.is_empty() { 0 } else { root.len() + 1 };
     Parts {
         store: request.store,
-        root: "",
-        names: kept.iter().map(|at| &*found.images[*at]).collect(),
+        root,
+        names: kept.iter().map(|at| &found.images[*at][start..]).collect(),
         notes: Box::new(notes),
         fields: fields(task),
         wanted: shared::names(&args, "fields")?,

@@ -31,6 +31,18 @@ pub(super) fn label_file(image: &str) -> String {
     join(folder, &format!("{}.txt", file.rsplit_once('.').map_or(file, |(stem, _)| stem)))
 }
 
+/// Returns the innermost folder that all files are in, without a trailing `/`; empty if there is none.
+pub(super) fn common_folder(names: &[String]) -> &str {
+    let Some((first, rest)) = names.split_first() else { return "" };
+    let mut common = first.rsplit_once('/').map_or("", |(folder, _)| folder);
+    for name in rest {
+        while !common.is_empty() && !name.strip_prefix(common).is_some_and(|below| below.starts_with('/')) {
+            common = common.rsplit_once('/').map_or("", |(folder, _)| folder);
+        }
+    }
+    common
+}
+
 /// Finds the images of a split.
 pub(super) fn find(request: &OpenRequest<'_>, split: &str) -> Result<YoloFiles> {
     let store = &**request.store;
