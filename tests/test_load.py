@@ -357,6 +357,7 @@ def test_what_cannot_be_planned(tmp_path, images):
     refused(pipe.map(len, on="path").load("path"), "Python functions come after")
     refused(pipe.select("caption").load("path", to="image"), "no field `path`")
     refused(pipe.load("path", root=tmp_path / "t.csv"), "is not a folder")
+    refused(pipe.load("path").filter("bytes < 100"), "not known before it is read")
     refused(write_table(tmp_path, "parquet", {"x": [0.5]}).load("x"), "float|f64|a column that names files")
     refused(infeed.arrays({"path": np.array([1, 2])}).load("path"), "give root=")
     with pytest.raises(FileNotFoundError):

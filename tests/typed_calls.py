@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
 import infeed
@@ -40,6 +42,9 @@ data.to_arrow(metas=True)  # refused
 # Stages. They give pipelines.
 made: infeed.Pipeline = data.shuffle(seed=7, kind="global").decode(jpg="rgb", cls="int").batch(8, ragged="pad")
 data.shuffle(kind="globally")  # refused
+loaded: infeed.Pipeline = data.load("path", root=Path("images"), to="image", pattern="{}.jpg")
+data.load("path", "images")  # refused
+data.load("path", root=3)  # refused
 data.decode(jpg="rbg")  # refused
 data.decode("auto", exact=True, cls="text")
 data.decode("rgb")  # refused
@@ -63,6 +68,9 @@ infeed.blend([data, data], [1, 2], length=100)
 infeed.blend([data, data], [1, 2], length="shortest")  # refused
 infeed.parquet("x.parquet", nulls="error", read="pread")
 infeed.parquet("x.parquet", read="direct")  # refused
+infeed.folder("speech", endings=[".wav", ".flac"], field="audio", split="train")
+infeed.folder("speech", ending=".wav")  # refused
+infeed.files("*.wav", field="audio")
 infeed.tokens("x", 128, sampling="megatron", dtype="int32")
 infeed.tokens("x", 128, sampling="gpt")  # refused
 infeed.table("x.parquet", dtype="float16", page=100)

@@ -31,14 +31,15 @@ impl std::fmt::Debug for StoreCase {
 /// One check. The error says what is wrong.
 type Check = fn(&StoreCase) -> Result<(), String>;
 
-/// Checks one store: list, stat, ranges at every boundary, missing, empty and changed objects, many names, many
+/// Checks one store: list, stat, ranges at every boundary, objects that data names, missing, empty and changed objects, many names, many
 /// threads, and that streams and maps return the same bytes as ranges.
 pub fn check(what: &str, case: &StoreCase) -> Vec<String> {
     let mut faults = Vec::new();
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("list and stat", list_and_stat),
         ("ranges", ranges),
         ("streams and maps", streams_and_maps),
+        ("objects below a folder", objects_below),
         ("missing", missing),
         ("empty", empty),
         ("changed", changed),
@@ -124,6 +125,25 @@ fn ranges(case: &StoreCase) -> Result<(), String> {
     }
     case.store.will_read(&shard, &[0..1, 0..u64::MAX, 5..5]);
     Ok(())
+}
+
+fn objects_below(case: &StoreCase) -> Result<(), String> {
+    let (_, one) = put(case, "below/1", 5_000)?;
+    let (_, other) = put(case, "below/deep/2", 0)?;
+    let names: Vec<String> = ["deep/2", "1", "1"].map(|name| format!("{}below/{name}", case.root)).to_vec();
+    let folders = [format!("{}below/", case.root)];
+    let read = case.store.read_below(&names, &folders, 5_000).map_err(said)?;
+    require(
+        read == [&other, &one, &one],
+        "objects below a folder came with other bytes or in another order",
+    )?;
+    let error =
+        case.store.read_below(&names, &folders, 4_999).err().ok_or("an object above the limit was read")?;
+    require(error.to_string().contains("below/1"), format!("the error does not name the object: {error}"))?;
+    let lost = [format!("{}below/lost", case.root)];
+    let error = case.store.read_below(&lost, &folders, 1).err().ok_or("a missing object was read")?;
+    require(matches!(error, Error::NotFound { .. }), format!("a missing object is another error: {error}"))?;
+    require(case.store.read_below(&[], &folders, 1).map_err(said)?.is_empty(), "no names returned objects")
 }
 
 fn streams_and_maps(case: &StoreCase) -> Result<(), String> {

@@ -46,7 +46,9 @@ impl<'a> Known<'a> {
                 Some(0) if !field => RowFact::Row,
                 Some(1) if !field => RowFact::Key,
                 Some(2) if !field => RowFact::Shard,
-                Some(3) if !field => RowFact::Numbers(leaves.column("bytes")?.unwrap_or_default()),
+                Some(3) if !field => RowFact::Numbers(leaves.column("bytes")?.ok_or_else(|| {
+                    Error::plan("filter", "how many bytes a row has is not known before it is read")
+                })?),
                 _ => match leaves.column(name)? {
                     Some(numbers) => RowFact::Numbers(numbers),
                     None => return Ok(None),

@@ -10,7 +10,7 @@ use crate::{
     store::Stores,
 };
 use infeed_core::{Error, FieldSpec, Found, Result, Source, Spec, Store, Stream};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The name of the stage as users know it.
 const STAGE: &str = "load";
@@ -21,6 +21,8 @@ pub(super) struct Loads<'a> {
     stages: Vec<&'a Stage>,
     /// How many stages are the source's own; its fields must have their columns.
     own: usize,
+    /// The store of all files of a recipe: each store keeps buffers of its own.
+    store: Arc<OnceLock<Arc<dyn Store>>>,
 }
 
 impl<'a> Loads<'a> {
@@ -30,7 +32,7 @@ impl<'a> Loads<'a> {
         let mut stages: Vec<&Stage> = own.collect();
         let own = stages.len();
         stages.extend(&self.stages);
-        Loads { stages, own }
+        Loads { stages, own, store: Arc::clone(&self.store) }
     }
 
     /// Wraps a source, if files are loaded for it.
@@ -58,7 +60,7 @@ impl<'a> Loads<'a> {
 
     /// Checks the columns against the fields of a source.
     fn columns(&self, spec: &Spec, recipe: &SourceRecipe) -> Result<(Arc<dyn Store>, Vec<FileColumn>)> {
-        let store = Stores::shared();
+        let store = Arc::clone(self.store.get_or_init(Stores::shared));
         let mut columns = Vec::with_capacity(self.stages.len());
         for (number, stage) in self.stages.iter().enumerate() {
             let Stage::Load { column, to, root, pattern } = stage else { continue };

@@ -12,7 +12,7 @@ use infeed_core::{
     store::below::{Refusal, check_size},
 };
 use std::{
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -26,7 +26,7 @@ pub(super) struct Folders<'a> {
 
 impl<'a> Folders<'a> {
     pub(super) fn new(given: &'a [String]) -> Self {
-        Folders { given, found: given.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect() }
+        Folders { given, found: given.iter().filter_map(|folder| whereabouts(folder)).collect() }
     }
 
     /// Checks where an open file is.
@@ -39,8 +39,7 @@ impl<'a> Folders<'a> {
 
     /// Reads a whole file.
     pub(super) fn read(&self, name: &str, limit: u64, pool: &Arc<Pool>) -> Result<Bytes> {
-        let file = self.open(name, &|| {})?;
-        let data = file.metadata().map_err(|e| failed("look at", name, e))?;
+        let (file, data) = self.open(name, &|| {})?;
         check_size(name, data.len(), limit)?;
         let (modified, version) = (modified(&data), version(&data));
         let shard = Shard { name: name.into(), size: data.len(), modified, version };
@@ -50,31 +49,29 @@ impl<'a> Folders<'a> {
         Ok(bytes)
     }
 
-    /// Opens a regular file in one of the folders. `checked` is called between the check and the opening for reading.
+    /// Opens a regular file in one of the folders, and says what was found there. `checked` is called between the check and
+    /// the opening for reading.
     #[cfg(target_os = "linux")]
-    pub(super) fn open(&self, name: &str, checked: &dyn Fn()) -> Result<File> {
-        use std::os::{fd::AsRawFd, unix::fs::OpenOptionsExt};
-        let place = File::options()
-            .read(true)
-            .custom_flags(libc::O_PATH)
-            .open(name)
-            .map_err(|e| unopened(name, e))?;
-        check_regular(name, &place.metadata().map_err(|e| failed("look at", name, e))?)?;
-        let itself = format!("/proc/self/fd/{}", place.as_raw_fd());
+    pub(super) fn open(&self, name: &str, checked: &dyn Fn()) -> Result<(File, Metadata)> {
+        let place = place(name).map_err(|e| unopened(name, e))?;
+        let data = place.metadata().map_err(|e| failed("look at", name, e))?;
+        check_regular(name, &data)?;
+        let itself = itself(&place);
         let Ok(is) = fs::read_link(&itself) else { return self.open_twice(name, checked) };
         self.check(name, &is)?;
         checked();
-        File::open(&itself).map_err(|e| failed("open", name, e))
+        Ok((File::open(&itself).map_err(|e| failed("open", name, e))?, data))
     }
 
-    /// Opens a regular file in one of the folders. `checked` is called between the check and the opening for reading.
+    /// Opens a regular file in one of the folders, and says what was found there. `checked` is called between the check and
+    /// the opening for reading.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn open(&self, name: &str, checked: &dyn Fn()) -> Result<File> {
+    pub(super) fn open(&self, name: &str, checked: &dyn Fn()) -> Result<(File, Metadata)> {
         self.open_twice(name, checked)
     }
 
     /// The way for systems that do not say where an open file is: the file is looked for, opened, and must be the same.
-    fn open_twice(&self, name: &str, checked: &dyn Fn()) -> Result<File> {
+    fn open_twice(&self, name: &str, checked: &dyn Fn()) -> Result<(File, Metadata)> {
         use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
         let is = fs::canonicalize(name).map_err(|e| unopened(name, e))?;
         self.check(name, &is)?;
@@ -91,8 +88,31 @@ impl<'a> Folders<'a> {
             let what = "another file took its place".to_owned();
             return Err(Error::Changed { path: name.to_owned(), what });
         }
-        Ok(file)
+        Ok((file, now))
     }
+}
+
+/// Opens a file or folder as a place, without a right to read it.
+#[cfg(target_os = "linux")]
+fn place(name: &str) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().read(true).custom_flags(libc::O_PATH).open(name)
+}
+
+/// Returns the name under which the system has an open file: a link to where it is, which can be opened like the file.
+#[cfg(target_os = "linux")]
+fn itself(file: &File) -> String {
+    format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file))
+}
+
+/// Returns where a folder is, once links are followed.
+fn whereabouts(folder: &str) -> Option<PathBuf> {
+    // One question for the whole path, instead of one for each of its parts.
+    #[cfg(target_os = "linux")]
+    if let Some(is) = place(folder).ok().and_then(|place| fs::read_link(itself(&place)).ok()) {
+        return Some(is);
+    }
+    fs::canonicalize(folder).ok()
 }
 
 /// The error of a name that could not be opened. Names that no storage could open are the data's fault.
@@ -193,7 +213,7 @@ mod tests {
             symlink(dir.path().join("secret"), inside.join("own")).unwrap();
         };
         let folders = Folders::new(&given);
-        let file = folders.open(&name, &swap).unwrap();
+        let (file, _) = folders.open(&name, &swap).unwrap();
         assert_eq!(std::io::read_to_string(file).unwrap(), "own");
         assert!(folders.open(&name, &|| {}).is_err());
     }
@@ -207,7 +227,7 @@ mod tests {
             fs::rename(inside.join("deep"), inside.join("moved")).unwrap();
             symlink(dir.path().join("deep"), inside.join("deep")).unwrap();
         };
-        let file = Folders::new(&given).open(&named(&inside, "deep/own"), &swap).unwrap();
+        let (file, _) = Folders::new(&given).open(&named(&inside, "deep/own"), &swap).unwrap();
         assert_eq!(std::io::read_to_string(file).unwrap(), "deep");
     }
 
@@ -234,8 +254,7 @@ mod tests {
     fn a_file_that_is_written_to_is_told_from_the_one_that_was_opened() {
         let (_dir, inside, given) = folders();
         let name = named(&inside, "own");
-        let file = Folders::new(&given).open(&name, &|| {}).unwrap();
-        let data = file.metadata().unwrap();
+        let (file, data) = Folders::new(&given).open(&name, &|| {}).unwrap();
         let (modified, version) = (modified(&data), version(&data));
         let shard = Shard { name: name.as_str().into(), size: data.len(), modified, version };
         fs::write(&name, "longer than before").unwrap();
