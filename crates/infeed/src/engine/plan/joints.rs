@@ -62,7 +62,7 @@ impl Branch {
         stage: u64,
     ) -> Result<Vec<usize>> {
         let reach = transform.reach();
-        let label = format!("map {name}");
+        let wrong = |what: String| Err(Error::plan(format!("map {name}"), what));
         let mut alone: Vec<usize> = fields.clone();
         let mut groups: Vec<(usize, Vec<usize>)> = vec![];
         let targets: Vec<usize> = fields.iter().copied().filter(|at| self.kind(*at).is_target()).collect();
@@ -70,41 +70,30 @@ impl Branch {
             let field = Arc::clone(&self.spec.fields[at].0);
             let number = self.targets.iter().position(|t| t.field == field);
             if number.is_none() && self.kind(at) != FieldKind::Mask {
-                return Err(Error::plan(
-                    label,
-                    format!("`{field}` does not follow its image any more: put this stage before select()"),
-                ));
+                return wrong(format!("`{field}` follows its image no more: put this stage before select()"));
             }
             let image = number.and_then(|n| self.image_of(&self.targets[n], &fields));
             let found = image.as_deref().and_then(|image| self.spec.position(image));
+            let pixels = |at: &usize| fields.contains(at) && matches!(self.kind(*at), FieldKind::Image(_));
             let anchor = match found {
-                Some(image) if fields.contains(&image) && matches!(self.kind(image), FieldKind::Image(_)) => {
-                    image
-                }
+                Some(image) if pixels(&image) => image,
                 // A mask without any image stands alone.
                 None if self.kind(at) == FieldKind::Mask && self.images().is_empty() => continue,
                 None if self.images().len() > 1 => {
-                    return Err(Error::plan(
-                        label,
-                        format!(
-                            "`{field}` lies in one of several images: say which with image=\"...\" of its decoder, or name the \
-                             image and `{field}` in on="
-                        ),
+                    return wrong(format!(
+                        "`{field}` lies in one of several images: say which with image=\"...\" of its decoder, or name the \
+                         image and `{field}` in on="
                     ));
                 }
                 None => {
-                    return Err(Error::plan(
-                        label,
-                        format!("`{field}` lies in an image that is not there: decode the image too"),
+                    return wrong(format!(
+                        "`{field}` lies in an image that is not there: decode the image too"
                     ));
                 }
                 Some(_) => {
-                    return Err(Error::plan(
-                        label,
-                        format!(
-                            "works on `{field}` without its image `{}`: name both in on=",
-                            image.as_deref().unwrap_or_default()
-                        ),
+                    let image = image.unwrap_or_default();
+                    return wrong(format!(
+                        "works on `{field}` without its image `{image}`: name both in on="
                     ));
                 }
             };
@@ -119,10 +108,9 @@ impl Branch {
         if reach == Reach::Scene
             && groups.iter().all(|(_, m)| m.iter().all(|at| self.kind(*at) != FieldKind::Boxes))
         {
-            return Err(Error::plan(
-                label,
-                "needs boxes: decode them with decoders.boxes(...), and name them in on=",
-            ));
+            return wrong(
+                "needs boxes: decode them with decoders.boxes(...), and name them in on=".to_owned(),
+            );
         }
         for (anchor, members) in groups {
             let mut parts = vec![(anchor, PartRole::Anchor)];
