@@ -24,6 +24,8 @@ pub struct Points {
     /// Of all points; the last is 2 (x, y) or 3 (x, y, visibility).
     shape: Vec<usize>,
     numbers: Vec<f64>,
+    /// Whether the image was changed: until then points are what the data says.
+    moved: bool,
 }
 
 impl Points {
@@ -46,7 +48,7 @@ impl Points {
                 return Err(Error::sample(format!("keypoint {at} is {point:?}: it must be finite numbers")));
             }
         }
-        Ok(Points { rule, canvas: None, shape, numbers })
+        Ok(Points { rule, canvas: None, shape, numbers, moved: false })
     }
 
     /// Returns how many groups there are, one for each box.
@@ -79,6 +81,7 @@ impl Points {
     pub fn follow(&mut self, moves: &Moves) {
         let Some(mut canvas) = self.canvas else { return };
         let width = self.width();
+        self.moved |= !moves.list.is_empty();
         for step in &moves.list {
             // Points are numbers of pixels, as in torchvision: mirrored, 0 becomes the last pixel.
             if let Some(place) = step.places(canvas, 1.0) {
@@ -122,7 +125,7 @@ impl Points {
         for at in kept {
             for point in self.numbers[at * group..(at + 1) * group].chunks_exact(width) {
                 let inside = (0.0..w).contains(&point[0]) && (0.0..h).contains(&point[1]);
-                let lost = width == 3 && (!inside || point[2] == 0.0);
+                let lost = self.moved && width == 3 && (!inside || point[2] == 0.0);
                 let numbers = [point[0] / scale.0, point[1] / scale.1, point.get(2).copied().unwrap_or(0.0)];
                 for n in numbers.iter().take(width) {
                     let n = if lost { 0.0 } else { *n as f32 };

@@ -18,14 +18,16 @@ pub(super) fn apply(joint: &Joint, values: &mut [Value], rng: Rng, scratch: &mut
     }
 }
 
-/// The size of the image that all parts lie in.
+/// The size of the image that all parts lie in. Masks of instances know it themselves.
 fn canvas(parts: &[Part], values: &[Value]) -> Result<Canvas> {
-    match parts.iter().zip(values).find(|(part, _)| part.role == PartRole::Anchor) {
+    let anchor = parts.iter().zip(values).find(|(part, _)| part.role == PartRole::Anchor);
+    match anchor.or_else(|| parts.iter().zip(values).next()) {
         Some((_, Value::Image(image))) => Ok((image.width(), image.height())),
+        Some((_, Value::Masks(masks))) => Ok(masks.size),
         Some((part, other)) => {
             Err(Error::sample(format!("expected an image, found {}", other.what())).in_field(&part.name))
         }
-        None => Err(Error::Internal { what: "a joint without an image".to_owned() }),
+        None => Err(Error::Internal { what: "a joint without fields".to_owned() }),
     }
 }
 

@@ -166,6 +166,11 @@ impl Branch {
                 self.forget_implied(at);
                 continue;
             }
+            if role == PartRole::Masks && !pixels {
+                // They know the size of their image themselves.
+                self.add_joint("as an array", &[(at, role)], None, 0)?;
+                continue;
+            }
             let Some(image) = image.filter(|at| matches!(self.kind(*at), FieldKind::Image(_))) else {
                 return Err(Error::plan(
                     format!("decode {}", target.field),
