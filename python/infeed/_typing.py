@@ -46,7 +46,21 @@ MissingImages = Literal["error", "skip"]
 OutsideBoxes = Literal["error", "clip", "keep"]
 
 # Fields.
-Decoder = Literal["rgb", "gray", "stored", "int", "float", "text", "json", "npy", "instance_masks", "bytes"]
+Decoder = Literal[
+    "rgb",
+    "gray",
+    "stored",
+    "mask",
+    "boxes",
+    "keypoints",
+    "int",
+    "float",
+    "text",
+    "json",
+    "npy",
+    "instance_masks",
+    "bytes",
+]
 IntegerName = Literal[
     "u8",
     "i8",

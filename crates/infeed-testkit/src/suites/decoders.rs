@@ -15,6 +15,7 @@ pub fn decoders() -> Vec<String> {
         Bytes::from_static(b"{\"a\": [1, 2]}"),
         Bytes::from_static(b"[[1, 2, 3, 4], [0.5, 0.5, 7.25, 8]]"),
         Bytes::from_static(b"[[[1, 2, 2], [3, 4, 0]]]"),
+        Bytes::from_static(br#"{"size":[2,3],"ids":[4],"segmentations":[[[0,0,3,0,3,1,0,1]]]}"#),
         // A gray image of 2x1 pixels.
         Bytes::from_static(b"P5 2 1 255\n\x00\x07"),
         Bytes::from_static(b"\xff\xfe\x00 not UTF-8"),
@@ -63,7 +64,9 @@ fn promise(decoder: &dyn Decoder, input: &Bytes) -> Result<bool, String> {
         }
         (Value::Image(i), FieldKind::Mask) if i.is_mask() && i.finish.dtype == spec.dtype => i.shape(),
         // Their numbers come out when the transforms of their image are done.
-        (Value::Boxes(_), FieldKind::Boxes) | (Value::Points(_), FieldKind::Points) => return Ok(true),
+        (Value::Boxes(_), FieldKind::Boxes)
+        | (Value::Points(_), FieldKind::Points)
+        | (Value::Masks(_), FieldKind::Masks) => return Ok(true),
         _ => return Err(format!("promises {spec} and gives {}", value.what())),
     };
     let fits = |(dim, n): (&Dim, &usize)| *dim == Dim::Any || *dim == Dim::Fixed(*n);

@@ -94,9 +94,10 @@ pub(crate) fn check_arguments(entry: &FormatEntry, given: &Map<String, Json>) ->
         return Ok(());
     }
     let takes: Vec<&str> = entry.params.iter().map(|param| param.name).collect();
+    let near = registry::nearest(wrong, &takes).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
     let takes = if takes.is_empty() { "no arguments".to_owned() } else { takes.join(", ") };
     Err(Error::argument(format!(
-        "{} has no argument `{wrong}`, which belongs to {} (it takes {takes})",
+        "{} has no argument `{wrong}`, which belongs to {}{near} (it takes {takes})",
         entry.name,
         others.join(", ")
     )))

@@ -33,6 +33,14 @@ impl WantedChange {
                 "finds no image: decode one first, for example .decode(jpg=\"rgb\"), or say which field with on=",
             ));
         }
+        if let Some((target, _)) = before.fields.iter().find(|(_, spec)| spec.kind.is_target()) {
+            return Err(Error::plan(
+                stage,
+                format!(
+                    "mixes images, and `{target}` would stay that of one of them: leave it out with select(), or do not mix"
+                ),
+            ));
+        }
         if let Some(twice) = on.iter().enumerate().find_map(|(i, at)| on[..i].contains(at).then_some(*at)) {
             return Err(Error::plan(stage, format!("on= names `{}` twice", before.fields[twice].0)));
         }

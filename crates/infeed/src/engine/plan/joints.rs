@@ -155,6 +155,7 @@ impl Branch {
         let mut groups: Vec<(usize, Fields, Option<Target>)> = vec![];
         for target in self.targets.clone() {
             let Some(at) = self.spec.position(&target.field) else { continue };
+            self.check_views(&target)?;
             let role = role(self.kind(at));
             if !matches!(role, PartRole::Boxes | PartRole::Points | PartRole::Masks) {
                 continue;
@@ -219,7 +220,8 @@ impl Branch {
         let Some(names) = &boxes.rule.along else {
             let loose = |at: &usize| {
                 let spec = &self.spec.fields[*at].1;
-                spec.kind == FieldKind::Array && spec.shape.first() == Some(&Dim::Any) && !taken(at)
+                let list = spec.kind == FieldKind::Array && spec.shape.first() == Some(&Dim::Any);
+                (list || spec.kind == FieldKind::Json) && !taken(at)
             };
             let candidates: Vec<&str> =
                 (0..self.spec.fields.len()).filter(loose).map(|at| &*self.spec.fields[at].0).collect();

@@ -150,6 +150,23 @@ impl Branch {
         Ok(())
     }
 
+    /// Refuses a target whose image is only there as views: nobody knows which of them it belongs to.
+    pub(super) fn check_views(&self, target: &Target) -> Result<()> {
+        let Some(image) = self.image_of(target, &[]) else { return Ok(()) };
+        let gone = self.spent.iter().any(|c| c.name == image) && !self.dropped.contains(&image);
+        if gone && self.chains.iter().any(|c| matches!(&c.start, Start::Copy { of, .. } if *of == image)) {
+            let field = &target.field;
+            return Err(Error::plan(
+                "views",
+                format!(
+                    "of `{image}` leave `{field}` behind, which lies in it: views([\"{image}\", \"{field}\"], ...) makes views of \
+                     both; or leave it out with select()"
+                ),
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether a selection leaves out the image that boxes or points lie in: their way ends before.
     pub(super) fn leaves_targets(&self, names: &[String]) -> bool {
         let there = |name: &str| names.iter().any(|n| n == name);
