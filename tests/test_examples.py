@@ -56,6 +56,27 @@ def test_mlm(tmp_path):
     assert "after 60 steps" in out and (tmp_path / "run" / "tokenizer.json").exists()
 
 
+def test_segmentation():
+    """The script itself checks that the model is better than the most frequent class."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "segmentation.py"))
+    assert "pixel accuracy" in out and "mean IoU" in out
+
+
+def test_detection():
+    """The script itself checks that boxes overlap more than before, and that classes are right."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "detection.py"))
+    assert "mean IoU of true boxes" in out and "classes right" in out
+
+
+def test_image_text():
+    """The script itself checks retrieval, and that no image attends to another in the packed sequence."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "image_text.py"))
+    assert "retrieval:" in out and "in one sequence" in out and "with thumbnails" in out
+
+
 @pytest.mark.parametrize("kind", ["tar", "folder"])
 def test_imagenet(tmp_path, kind):
     """Interrupted in an epoch, continued to the end of the next, evaluated; every image counts once."""
