@@ -5,7 +5,7 @@ use crate::{
     errors::raise,
 };
 use infeed::{batch::Lease, transform};
-use infeed_core::{Image, Rng, Scratch};
+use infeed_core::{Error, Image, Rng, Scratch, Value};
 use pyo3::{buffer::PyBuffer, prelude::*};
 use std::{cell::RefCell, sync::Arc};
 
@@ -43,9 +43,23 @@ impl Chain {
         py.detach(|| {
             SCRATCH.with_borrow_mut(|scratch| {
                 let image = Image::raw(width, height, channels, pixels)?;
-                let image = self.inner.apply(image, address, scratch)?;
-                let lease = Lease::filled(image.bytes(), |place| image.render(scratch, place))?;
-                Ok(Array::new(Owner::Lease(Arc::new(lease)), image.finish.dtype, &image.shape()))
+                let (lease, dtype, shape) = match self.inner.apply(image, address, scratch)? {
+                    Value::Image(image) => {
+                        let lease = Lease::filled(image.bytes(), |place| image.render(scratch, place))?;
+                        (lease, image.finish.dtype, image.shape())
+                    }
+                    Value::Tensor(t) => {
+                        let copy = |place: &mut [u8]| {
+                            place.copy_from_slice(&t.data);
+                            Ok::<(), Error>(())
+                        };
+                        (Lease::filled(t.data.len(), copy)?, t.dtype, t.shape)
+                    }
+                    other => {
+                        return Err(Error::sample(format!("expected an image, found {}", other.what())));
+                    }
+                };
+                Ok(Array::new(Owner::Lease(Arc::new(lease)), dtype, &shape))
             })
         })
         .map_err(raise)

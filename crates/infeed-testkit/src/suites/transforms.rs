@@ -2,7 +2,9 @@
 
 use super::{args, building, guarded};
 use infeed::transform::ENTRIES;
-use infeed_core::{Context, Dim, Entry, FieldKind, FieldSpec, Image, Reach, Rng, Scratch, Transform, Value};
+use infeed_core::{
+    Context, Dim, Dtype, Entry, FieldKind, FieldSpec, Image, Reach, Rng, Scratch, Transform, Value,
+};
 
 const SIZE: (u32, u32) = (30, 20);
 
@@ -29,13 +31,13 @@ fn keeps_promise(entry: &Entry<dyn Transform>) -> Result<(), String> {
         return Ok(());
     }
     for row in 0..10 {
-        let (image, pixels) = apply(&*transform, row)?;
-        let fits = spec.fixed_shape().is_none_or(|shape| shape == image.shape());
-        if !fits || spec.dtype != image.finish.dtype {
-            return Err(format!("promises {spec} and gives {}{:?}", image.finish.dtype, image.shape()));
+        let made = finished(apply(&*transform, row)?)?;
+        let (dtype, shape, _) = &made;
+        if spec.fixed_shape().is_some_and(|wanted| wanted != *shape) || spec.dtype != *dtype {
+            return Err(format!("promises {spec} and gives {dtype}{shape:?}"));
         }
-        if apply(&*transform, row)?.1 != pixels {
-            return Err(format!("gives different pixels the second time, in row {row}"));
+        if finished(apply(&*transform, row)?)? != made {
+            return Err(format!("gives different values the second time, in row {row}"));
         }
     }
     Ok(())
@@ -43,8 +45,7 @@ fn keeps_promise(entry: &Entry<dyn Transform>) -> Result<(), String> {
 
 /// A transform that moves pixels takes what lies in an image, and tells where it moves to; others take colours alone.
 fn moves_what_lies_in_it(transform: &dyn Transform) -> Result<(), String> {
-    let boxes =
-        FieldSpec { kind: FieldKind::Boxes, ..FieldSpec::array(infeed_core::Dtype::F32, vec![Dim::Any]) };
+    let boxes = FieldSpec { kind: FieldKind::Boxes, ..FieldSpec::array(Dtype::F32, vec![Dim::Any]) };
     let taken = transform.spec(&boxes).is_ok();
     let moves = matches!(transform.reach(), Reach::Places | Reach::Scene);
     if taken != moves {
@@ -56,7 +57,8 @@ fn moves_what_lies_in_it(transform: &dyn Transform) -> Result<(), String> {
     for row in 0..10 {
         let told = transform.moves(SIZE, None, &mut Rng::at(3, 1, row, 0)).map_err(|e| e.to_string())?;
         let size = told.list.iter().fold(SIZE, |size, step| step.canvas(size));
-        let (image, _) = apply(transform, row)?;
+        let mut value = apply(transform, row)?;
+        let image = value.image_mut().map_err(|e| e.to_string())?;
         if size != (image.width(), image.height()) {
             return Err(format!(
                 "tells {size:?} and makes {}x{}, in row {row}",
@@ -68,17 +70,26 @@ fn moves_what_lies_in_it(transform: &dyn Transform) -> Result<(), String> {
     Ok(())
 }
 
-fn apply(transform: &dyn Transform, row: u64) -> Result<(Image, Vec<u8>), String> {
+fn apply(transform: &dyn Transform, row: u64) -> Result<Value, String> {
     let run = || {
-        let mut scratch = Scratch::new();
         let image = Image::raw(SIZE.0, SIZE.1, 3, crate::photo(SIZE.0, SIZE.1, 1))?;
         let mut value = Value::Image(Box::new(image));
-        let mut context = Context { rng: Rng::at(3, 1, row, 0), scratch: &mut scratch };
+        let mut context = Context { rng: Rng::at(3, 1, row, 0), scratch: &mut Scratch::new() };
         transform.apply(&mut value, &mut context)?;
-        let image = value.image_mut()?.clone();
-        let mut out = vec![0; image.bytes()];
-        image.render(&mut scratch, &mut out)?;
-        Ok((image, out))
+        Ok(value)
     };
     run().map_err(|e: infeed_core::Error| e.to_string())
+}
+
+/// The dtype, shape and bytes of an image as it was changed, or of the array that it became.
+fn finished(value: Value) -> Result<(Dtype, Vec<usize>, Vec<u8>), String> {
+    match value {
+        Value::Tensor(tensor) => Ok((tensor.dtype, tensor.shape, tensor.data.to_vec())),
+        Value::Image(image) => {
+            let mut out = vec![0; image.bytes()];
+            image.render(&mut Scratch::new(), &mut out).map_err(|e| e.to_string())?;
+            Ok((image.finish.dtype, image.shape(), out))
+        }
+        other => Err(format!("makes {} of an image", other.what())),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::ENTRIES;
 use crate::families;
-use infeed_core::{Context, Error, Image, Result, Rng, Scratch, Transform, Value};
+use infeed_core::{Context, Image, Result, Rng, Scratch, Transform, Value};
 use serde_json::{Map, Value as Json};
 
 /// Transforms applied in turn.
@@ -18,22 +18,19 @@ impl Chain {
         Ok(Chain(steps.iter().map(make).collect::<Result<_>>()?))
     }
 
-    /// Applies the transforms to an image. The n-th draws its random choices from (seed, epoch, row, stage + n), like
+    /// Applies the transforms to an image, and returns it or the array that they make of it. The n-th draws its random choices from (seed, epoch, row, stage + n), like
     /// the n-th stage of a pipeline.
     pub fn apply(
         &self,
         image: Image,
         (seed, epoch, row, stage): (u64, u64, u64, u64),
         scratch: &mut Scratch,
-    ) -> Result<Image> {
+    ) -> Result<Value> {
         let mut value = Value::Image(Box::new(image));
         for (n, transform) in self.0.iter().enumerate() {
             let rng = Rng::at(seed, epoch, row, stage + n as u64);
             transform.apply(&mut value, &mut Context { rng, scratch })?;
         }
-        match value {
-            Value::Image(image) => Ok(*image),
-            other => Err(Error::sample(format!("expected an image, found {}", other.what()))),
-        }
+        Ok(value)
     }
 }

@@ -7,6 +7,7 @@
 
 mod chain;
 mod common;
+mod patches;
 #[cfg(feature = "images")]
 mod pixels;
 #[cfg(feature = "images")]
@@ -17,6 +18,7 @@ mod tokens;
 
 #[cfg(feature = "images")]
 mod auto_augment;
+mod block_mask;
 mod center_crop;
 #[cfg(feature = "images")]
 mod color_jitter;
@@ -48,6 +50,7 @@ mod random_erasing;
 mod random_grayscale;
 mod random_horizontal_flip;
 mod random_iou_crop;
+mod random_patch_mask;
 #[cfg(feature = "images")]
 mod random_perspective;
 #[cfg(feature = "images")]
@@ -127,6 +130,8 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &random_equalize::ENTRY,
     &normalize::ENTRY,
     &random_erasing::ENTRY,
+    &random_patch_mask::ENTRY,
+    &block_mask::ENTRY,
     &to_dtype::ENTRY,
     &to_chw::ENTRY,
     &to_hwc::ENTRY,
