@@ -2,7 +2,7 @@
 
 use super::{filter::SampleFilter, joints::Joint, targets::Target};
 use crate::{decode, families, transform};
-use infeed_core::{Decoder, Error, FieldKind, FieldSpec, Reach, Result, Spec, Transform};
+use infeed_core::{Decoder, Dim, Error, FieldKind, FieldSpec, Reach, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
@@ -87,6 +87,14 @@ impl Chain {
     /// Returns its spec after all steps.
     pub(super) fn spec(&self) -> FieldSpec {
         self.steps.last().map_or_else(FieldSpec::encoded, |(_, spec)| spec.clone())
+    }
+
+    /// Whether an image that has passed `after` transforms is used for its pixels. It is not if the next transform makes
+    /// something else of it, such as a mask of patches.
+    pub(super) fn uses_pixels(&self, after: usize) -> bool {
+        let Some((_, ChainStep::Own(next))) = self.transforms.get(after) else { return true };
+        let made = next.spec(&FieldSpec::image(Dim::Any));
+        made.map_or(true, |spec| matches!(spec.kind, FieldKind::Image(_)))
     }
 }
 

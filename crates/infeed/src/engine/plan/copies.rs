@@ -121,9 +121,12 @@ impl Branch {
         for ((at, after), to) in forks {
             self.chains[at].forks.push(Fork { after, to });
         }
-        for (at, chain) in self.chains.iter_mut().enumerate() {
-            let ways: usize = chain.forks.iter().map(|f| f.to.len()).sum();
-            chain.shared = ways + usize::from(at < visible) > 1;
+        for at in 0..self.chains.len() {
+            let chain = &self.chains[at];
+            let copies = chain.forks.iter().flat_map(|f| &f.to).map(|copy| &self.chains[*copy]);
+            let ways = copies.filter(|copy| copy.uses_pixels(0) || !copy.forks.is_empty()).count();
+            let own = at < visible && chain.uses_pixels(chain.forks.last().map_or(0, |f| f.after));
+            self.chains[at].shared = ways + usize::from(own) > 1;
         }
         for fact in self.filters.iter_mut().flat_map(|f| &mut f.facts) {
             if let FilterInput::Field { name, column, .. } = fact {

@@ -169,6 +169,40 @@ fn one_view_decodes_what_it_shows() {
 }
 
 #[test]
+fn masks_of_patches_decode_nothing() {
+    let mask = |on: &str| {
+        format!(r#"{{"op": "map", "name": "BlockMask", "on": ["{on}"], "args": {{"patches": [4, 5]}}}}"#)
+    };
+    let copy = |to: &str, keep| format!(r#"{{"op": "copy", "field": "img", "to": [{to}], "keep": {keep}}}"#);
+    let codec = Counting::leaked();
+    let found = columns(&[SELECT, &copy(r#""m""#, false), &mask("m"), BATCH].join(","), codec);
+    assert_eq!(found["m"].len(), 20 * 20);
+    assert!(found["m"].chunks(20).all(|m| m.iter().map(|v| usize::from(*v)).sum::<usize>() == 8));
+    assert_eq!(decodes(codec).0, 0);
+
+    // One view beside a mask still decodes what it shows, and has the pixels that it has without the mask.
+    let alone =
+        columns(&[SELECT, &copy(r#""a""#, false), &crop(8, "a"), BATCH].join(","), Counting::leaked());
+    for stages in [
+        [copy(r#""a", "m""#, false), crop(8, "a"), mask("m")],
+        [copy(r#""a""#, true), crop(8, "a"), mask("img")],
+    ] {
+        let codec = Counting::leaked();
+        assert_eq!(columns(&[SELECT, &stages.join(","), BATCH].join(","), codec)["a"], alone["a"]);
+        let (all, regions) = decodes(codec);
+        assert!(all == 20 && regions > 10, "{all} {regions}");
+    }
+
+    // Views of what becomes a mask are views of the image.
+    let codec = Counting::leaked();
+    let more = r#"{"op": "copy", "field": "m", "to": ["b"], "keep": true}"#;
+    let stages =
+        [copy(r#""a", "m""#, false), crop(8, "a"), more.to_owned(), mask("m"), crop(8, "b")].join(",");
+    assert_eq!(columns(&[SELECT, &stages, BATCH].join(","), codec)["b"].len(), 20 * 192);
+    assert_eq!(decodes(codec), (20, 0));
+}
+
+#[test]
 fn kept_fields_go_on_by_themselves() {
     let codec = Counting::leaked();
     let center = |size, on: &str| {
