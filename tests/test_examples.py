@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,15 @@ def test_image_text():
     pytest.importorskip("torch")
     out = run(str(EXAMPLES / "image_text.py"))
     assert "retrieval:" in out and "in one sequence" in out and "with thumbnails" in out
+
+
+def test_ssl_views(tmp_path):
+    """Learns without labels; the script itself checks that neighbours are alike more often than before."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "ssl_views.py"), str(tmp_path / "run"))
+    assert "step 40: loss" in out
+    before, after = map(int, re.findall(r"(\d+)%", out))
+    assert after > before + 10, out
 
 
 @pytest.mark.parametrize("kind", ["tar", "folder"])
