@@ -6,7 +6,8 @@ MixUp: batches [256, 3, 224, 224] f32 with and without it; what it adds to a bat
 gets a batch that infeed made, with one thread and with torch's default number of threads.
 
 Views: 2 crops of 224 and 6 of 96 of each JPEG (resized, flipped, normalised, stacked to f32 batches), one thread each;
-torchvision's transforms work on a PIL image that is decoded once.
+torchvision's transforms work on a PIL image that is decoded once. Then the same with a block mask of 14x14 patches
+for each of the two large crops; torchvision has none, so a NumPy loop draws them.
 
 Everybody takes turns and the best of `--rounds` counts. CPU time is that of the whole process: other programs
 disturb it less than they disturb rates. Without `--images`, photographs are made up.
@@ -111,16 +112,38 @@ def mixup(shards: str, size: int, rounds: int) -> None:
         print(line)
 
 
-def infeed_views(shards: str, count: int) -> int:
+def infeed_views(shards: str, count: int, *, masks: bool = False) -> int:
     """Eight views of each image, one thread."""
     steps = (T.RandomHorizontalFlip(), T.Normalize(MEAN, STD))
     data = infeed.open(shards).shuffle(seed=1).decode(jpg="rgb", cls="int")
     data = data.views("jpg", 2, T.RandomResizedCrop(224, scale=(0.4, 1.0)), *steps, to="global")
     data = data.views("jpg", 6, T.RandomResizedCrop(96, scale=(0.05, 0.4)), *steps, to="local")
+    if masks:
+        data = data.views("jpg", 2, T.BlockMask(14, ratio=0.4), to="mask")
     return epoch(data.take(count).batch(32, drop_last=True).to_torch(threads=1, persistent=False))
 
 
-def torchvision_views(photos: list[bytes], count: int) -> int:
+def block_mask(side: int = 14, wanted: int = 78, least: int = 16) -> np.ndarray:
+    """A mask of blocks, completed by single patches: what BlockMask does, in NumPy."""
+    mask = np.zeros((side, side), bool)
+    attempts = 0
+    while (room := wanted - int(mask.sum())) > 0 and attempts < 10:
+        area = random.uniform(min(least, room), room)
+        aspect = np.exp(random.uniform(np.log(0.3), -np.log(0.3)))
+        height, width = max(1, round((area * aspect) ** 0.5)), max(1, round((area / aspect) ** 0.5))
+        attempts += 1
+        if height <= side and width <= side:
+            top, left = random.randint(0, side - height), random.randint(0, side - width)
+            block = mask[top : top + height, left : left + width]
+            if 0 < block.size - int(block.sum()) <= room:
+                block[:] = True
+                attempts = 0
+    free = np.flatnonzero(~mask)
+    mask.flat[np.random.permutation(free)[: wanted - int(mask.sum())]] = True
+    return mask
+
+
+def torchvision_views(photos: list[bytes], count: int, *, masks: bool = False) -> int:
     """The same with torchvision on PIL images."""
     torch.set_num_threads(1)
     finish = [v2.RandomHorizontalFlip(), v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(MEAN, STD)]
@@ -133,6 +156,8 @@ def torchvision_views(photos: list[bytes], count: int) -> int:
             for crop, into in zip(crops, views, strict=True):
                 into.append(crop(image))
         batch = [torch.stack(view) for view in views]
+        if masks:
+            batch += [torch.from_numpy(np.stack([block_mask() for _ in range(32)])) for _ in range(2)]
         samples += len(batch[0])
     return samples
 
@@ -158,8 +183,10 @@ def main() -> None:
         count = max(32, args.rows // 4)
         best = Best()
         for _ in range(args.rounds):
-            best.measure("infeed", lambda: infeed_views(shards, count))
-            best.measure("torchvision on PIL", lambda: torchvision_views(photos, count))
+            for masks in (False, True):
+                end = ", with block masks" if masks else ""
+                best.measure(f"infeed{end}", lambda m=masks: infeed_views(shards, count, masks=m))
+                best.measure(f"torchvision on PIL{end}", lambda m=masks: torchvision_views(photos, count, masks=m))
     print("8 views of each image (2 of 224, 6 of 96), one thread")
     for name, found in best.rates.items():
         print(f"{name:<36}{found:10.0f} images/s{best.cpu[name] * 1e3:10.2f} ms CPU an image")
