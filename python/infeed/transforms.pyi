@@ -272,6 +272,26 @@ class RandomErasing(Transform):
 
     def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3), value: float | Sequence[float] | str = 0, inplace: bool = False) -> None: ...
 
+class RandomPatchMask(Transform):
+    """make a mask of patches of an image: a fixed share of them, at random places (MAE)
+    * patches: the grid of patches, n or (rows, columns): 14 for patches of 16 pixels in an image of 224
+    * ratio: share of the patches that are masked
+    """
+
+    def __init__(self, patches: int | Sequence[int], ratio: float = 0.75) -> None: ...
+
+class BlockMask(Transform):
+    """make a mask of patches of an image: rectangles of them, an exact number in all (BEiT, iBOT, DINOv2)
+    * patches: the grid of patches, n or (rows, columns): 14 for patches of 16 pixels in an image of 224
+    * ratio: share of the patches that are masked, or (low, high) to draw one for each image
+    * min_patches: smallest area of a block, as long as so many patches are still to be masked
+    * max_patches: largest area of a block; None: as many patches as are still to be masked
+    * min_aspect: smallest height / width of a block; the largest is 1 / min_aspect
+    * p: probability of masking; otherwise no patch is masked
+    """
+
+    def __init__(self, patches: int | Sequence[int], ratio: float | Sequence[float] = 0.4, min_patches: int = 16, max_patches: int | None = None, min_aspect: float = 0.3, p: float = 1.0) -> None: ...
+
 class ToDtype(Transform):
     """another element type: u8, f32, f16 or bf16; for masks also the integer types
     * dtype: "f32", "f16", "bf16", "u8", or a NumPy or torch dtype
@@ -382,4 +402,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "RandomPatchMask", "BlockMask", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
