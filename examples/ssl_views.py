@@ -2,11 +2,11 @@
 
     python examples/ssl_views.py run
 
-``run`` is a folder; a small data set is created in it: textures of six kinds, in random colours. A small vision
-transformer (the student) learns without labels to give all views of an image the embedding that its slow copy (the
+``run`` is a folder; a small data set is created in it: textures of six kinds, each in its own tones, under any light. A
+small network (the student) learns without labels to give all views of an image the embedding that its slow copy (the
 teacher) gives to the global ones, as in DINO and MoCo v3, and to predict the teacher's patches where its own are masked,
-as in iBOT. The labels are used at the end only: the nearest neighbours of an image should be of its kind, and more often
-so than before training.
+as in iBOT. The labels are used at the end only: the nearest neighbours of an image, among the same images, should be of
+its kind, and more often so than before training.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ def test_what_would_tear_an_image_and_its_targets_apart_is_refused(shard):
     refused(infeed.open(shard).select(*loose).decode(**loose), r"along=\[...\]\); candidates are labels.npy")
     refused(data.views("png", 2, T.CenterCrop(8)), "views.* leave `boxes.npy` behind")
     plain_mask = infeed.open(shard).select("png", "mask.png").decode(**plain)
-    with pytest.raises(infeed.PlanError, match="`mask.png` would stay"):
+    with pytest.raises(infeed.PlanError, match=r"`mask\.png` would stay"):
         plain_mask.map(T.CenterCrop(8)).batch(2).map_batch(T.MixUp()).to_numpy()
     two = {"png": "rgb", "mask.png": "rgb", "boxes.npy": D.boxes(along=[])}
     refused(infeed.open(shard).select(*two).decode(**two), "several say which")
