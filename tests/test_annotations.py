@@ -185,6 +185,9 @@ def test_yolo_polygons_and_keypoints(tmp_path):
         (tmp_path / "labels/train" / f"{i}.txt").write_text("1 0.1 0.2 0.5 0.2 0.5 0.6 0.1 0.6\n")
     row = samples(infeed.yolo(tmp_path, task="segment"))[0]
     assert np.allclose(row["segments"], [[0.1, 0.2, 0.5, 0.2, 0.5, 0.6, 0.1, 0.6]])
+    flipped = infeed.yolo(tmp_path, task="segment").decode(image="rgb").map(infeed.transforms.RandomHorizontalFlip())
+    with pytest.raises(infeed.PlanError, match="`segments` cannot follow"):
+        flipped.batch(1, ragged="list").to_numpy()
     assert np.allclose(row["boxes"], [[0.3, 0.4, 0.4, 0.4]])
     row = samples(infeed.yolo(tmp_path, task="pose", keypoints=[2, 2], outside="clip"))[0]
     assert np.allclose(row["keypoints"], [[[0.5, 0.6, 2], [0.1, 0.6, 2]]])

@@ -4,7 +4,8 @@ use crate::{Error, Record, Result, Spec, format::Fields};
 use serde_json::{Map, Value as Json};
 use std::{fmt::Debug, sync::Arc};
 
-/// A field, the name of its decoder, and the decoder's arguments.
+/// A field, the name of its decoder, and the decoder's arguments. Without a name the field is not decoded: it lies in an image
+/// and cannot follow it, so that nothing may move the image away from it.
 pub type FieldDecoder = (Arc<str>, &'static str, Map<String, Json>);
 
 /// Everything that can be read by row number: store x format, a folder, a wrapped data set.

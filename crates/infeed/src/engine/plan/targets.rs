@@ -37,7 +37,11 @@ impl Branch {
 
     /// Decodes a field as the source says, until the user says otherwise.
     pub(super) fn imply(&mut self, field: &str, decoder: &str, args: &Map<String, Json>) -> Result<()> {
-        self.decode(field, decoder, args)?;
+        if decoder.is_empty() {
+            self.note_target(field, TargetRule::default());
+        } else {
+            self.decode(field, decoder, args)?;
+        }
         self.targets.iter_mut().filter(|t| *t.field == *field).for_each(|t| t.implied = true);
         Ok(())
     }
@@ -126,6 +130,15 @@ impl Branch {
             let Some(image_at) = self.spec.position(&image).filter(|at| fields.contains(at)) else {
                 continue;
             };
+            if !self.kind(at).is_target() {
+                return Err(Error::plan(
+                    format!("map {name}"),
+                    format!(
+                        "moves `{image}`, and `{}` cannot follow: leave it out with select()",
+                        target.field
+                    ),
+                ));
+            }
             if reach == Reach::Alone {
                 return Err(Error::plan(
                     format!("map {name}"),

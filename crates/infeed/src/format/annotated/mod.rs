@@ -21,7 +21,7 @@ use infeed_core::{
     Error, FieldSpec, Opened, Record, Result, Source, Spec, Store, Value, format::Fields,
     source::FieldDecoder,
 };
-use serde_json::json;
+use serde_json::{Map, json};
 use std::{fmt::Debug, sync::Arc};
 
 const IMAGE: &str = "image";
@@ -88,6 +88,10 @@ fn decoders(fields: &Fields, shares: bool) -> Vec<FieldDecoder> {
     if there("keypoints") && there(IMAGE) {
         let how = json!({"relative": shares, "to_relative": shares, "image": IMAGE});
         out.push(("keypoints".into(), "keypoints", args(how)));
+    }
+    if there("segments") && there(IMAGE) {
+        // Polygons are JSON, which no transform moves.
+        out.push(("segments".into(), "", Map::new()));
     }
     out
 }
