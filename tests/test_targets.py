@@ -413,3 +413,8 @@ def test_boxes_of_coco_follow_unasked(tmp_path):
     assert (batch["boxes"][0].shape, batch["labels"][0].shape, batch["masks"][0].shape) == ((0, 4), (0,), (0, 10, 8))
     own = data.decode(image="rgb", boxes=D.boxes(to="cxcywh", along=["labels", "area", "iscrowd"]))
     assert next(iter(own.batch(1, ragged="list").to_numpy()))["boxes"][0][0].tolist() == [2.5, 4, 3, 4]
+
+
+def test_an_image_that_becomes_an_array_takes_its_boxes_nowhere(shard):
+    """Boxes that followed an image cannot end without it."""
+    refused(decoded(shard).map(T.RandomHorizontalFlip()).map(T.BlockMask(4), on="png"), "lies in an image")

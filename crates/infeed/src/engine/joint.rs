@@ -109,7 +109,9 @@ fn each_mask(
             None => {
                 let mut value = Value::Image(Box::new(image.clone()));
                 transform.apply(&mut value, &mut Context { rng: rng.clone(), scratch })?;
-                *image = value.image_mut()?.clone();
+                if let Value::Image(moved) = value {
+                    *image = *moved;
+                }
             }
         }
     }
@@ -190,9 +192,12 @@ fn along(value: &Value, count: usize, kept: &[usize]) -> Result<Option<Value>> {
             let list: Vec<serde_json::Value> = serde_json::from_str(text)
                 .map_err(|_| Error::sample("expected a JSON list with an element per box"))?;
             same(Some(count), list.len(), "elements")?;
+            if all {
+                return Ok(None);
+            }
             let some: Vec<&serde_json::Value> = kept.iter().map(|at| &list[*at]).collect();
             let text = serde_json::to_string(&some).map_err(|e| Error::sample(e.to_string()))?;
-            Ok((!all).then_some(Value::Json(text)))
+            Ok(Some(Value::Json(text)))
         }
         other => Err(Error::sample(format!(
             "{} cannot have an element per box: take it out of along=",

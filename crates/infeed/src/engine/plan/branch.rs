@@ -159,7 +159,7 @@ impl Branch {
         };
         let mut origins: Vec<Arc<str>> = self.chains.iter().chain(&self.spent).filter_map(origin).collect();
         let kept = self.chains.iter().filter(|c| wanted(&c.name)).chain(&self.spent);
-        origins.extend(kept.flat_map(|c| self.joined_with(c)).collect::<Vec<_>>());
+        origins.extend(kept.flat_map(|c| self.joined_with(c)));
         let (kept, gone): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.chains).into_iter().partition(|c| wanted(&c.name));
         self.chains = kept;

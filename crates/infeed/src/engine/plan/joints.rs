@@ -162,9 +162,8 @@ impl Branch {
             }
             let image = self.image_of(&target, &[]).and_then(|image| self.spec.position(&image));
             let pixels = image.is_some_and(|at| matches!(self.kind(at), FieldKind::Image(_)));
-            if target.implied && !pixels {
-                // Without pixels nothing moves: the numbers stay as they are stored.
-                self.forget_implied(at);
+            // Without pixels nothing moves: the numbers stay as they are stored.
+            if target.implied && !pixels && self.forget_implied(at) {
                 continue;
             }
             if role == PartRole::Masks && !pixels {
@@ -265,15 +264,13 @@ impl Branch {
     }
 
     /// The fields that steps of others need although nobody selected them.
-    pub(super) fn joined_with(&self, chain: &Chain) -> impl Iterator<Item = Arc<str>> {
-        let numbers: Vec<usize> = chain
-            .transforms
-            .iter()
-            .filter_map(|(_, step)| if let ChainStep::Joint(number) = step { Some(*number) } else { None })
-            .collect();
-        let names: Vec<Arc<str>> =
-            numbers.iter().flat_map(|n| self.joints[*n].parts.iter().map(|p| Arc::clone(&p.name))).collect();
-        names.into_iter()
+    pub(super) fn joined_with(&self, chain: &Chain) -> Vec<Arc<str>> {
+        let joint = |(_, step): &(u64, ChainStep)| match step {
+            ChainStep::Joint(number) => self.joints.get(*number),
+            ChainStep::Own(_) => None,
+        };
+        let parts = chain.transforms.iter().filter_map(joint).flat_map(|joint| &joint.parts);
+        parts.map(|part| Arc::clone(&part.name)).collect()
     }
 }
 

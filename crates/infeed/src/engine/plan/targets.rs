@@ -46,17 +46,18 @@ impl Branch {
         Ok(())
     }
 
-    /// Takes back what [`Branch::imply`] did to a field.
-    pub(super) fn forget_implied(&mut self, at: usize) {
+    /// Takes back what [`Branch::imply`] did to a field, if it did and no transform worked on it since. Says whether it could.
+    pub(super) fn forget_implied(&mut self, at: usize) -> bool {
         let field = Arc::clone(&self.spec.fields[at].0);
         let implied = |t: &Target| t.implied && t.field == field;
         if !self.targets.iter().any(implied) || !self.chains[at].transforms.is_empty() {
-            return;
+            return false;
         }
         self.targets.retain(|t| !implied(t));
         self.chains[at].decoder = None;
         self.chains[at].steps.truncate(1);
         self.spec.fields[at].1 = self.chains[at].spec();
+        true
     }
 
     /// Notes which image targets lie in, before views change which images there are.
