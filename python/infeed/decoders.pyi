@@ -47,7 +47,7 @@ class mask(Decoder):
     * ignore: the class outside of the image and of colours that are not in the table; without it 0 outside, and such colours are refused
     * dtype: the type that classes come out as, such as "int64"; by default u8, or i32 where that is too small
     * image: the field of the image that it belongs to, if there are several
-    * max_pixels: refuse masks with more pixels, before any memory is taken for them
+    * max_pixels: refuse images with more pixels, before any memory is taken for them
     """
 
     def __init__(self, colors: Sequence[Sequence[builtins.int]] | str | None = None, ignore: builtins.int | None = None, dtype: str | None = None, image: str | None = None, max_pixels: builtins.int = 178956970) -> None: ...

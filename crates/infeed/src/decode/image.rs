@@ -47,14 +47,17 @@ const PARAMS: &[Param] = &[
         default: Some("false"),
         about: "turn the image as its EXIF orientation says: Pillow's ImageOps.exif_transpose",
     },
-    Param {
-        // The size at which Pillow raises DecompressionBombError.
-        name: "max_pixels",
-        python: "int",
-        default: Some("178956970"),
-        about: "refuse images with more pixels, before any memory is taken for them",
-    },
+    MAX_PIXELS,
 ];
+
+/// The `max_pixels` parameter.
+pub(super) const MAX_PIXELS: Param = Param {
+    // The size at which Pillow raises DecompressionBombError.
+    name: "max_pixels",
+    python: "int",
+    default: Some("178956970"),
+    about: "refuse images with more pixels, before any memory is taken for them",
+};
 
 fn build(name: &'static str, channels: Channels, args: &Args) -> Result<Box<dyn Decoder>> {
     Ok(Box::new(ImageDecoder {
@@ -90,7 +93,7 @@ impl Decoder for ImageDecoder {
         let bytes = &*lent::owned(bytes)?;
         let codec = codec_of(bytes)?.codec;
         let info = codec.probe(bytes)?;
-        self.check_size(&info)?;
+        check_size(self.name, &info, self.max_pixels)?;
         let turned = self.orientation && info.orientation != 1;
         let wide = self.channels == Channels::Stored && info.depth == 16;
         if !turned && !wide {
@@ -116,20 +119,18 @@ impl Decoder for ImageDecoder {
     }
 }
 
-impl ImageDecoder {
-    fn check_size(&self, info: &ImageInfo) -> Result<()> {
-        let ImageInfo { width, height, .. } = *info;
-        let pixels = u64::from(width) * u64::from(height);
-        if pixels == 0 {
-            return Err(Error::sample(format!("an image of {width}x{height} has no pixels")));
-        }
-        if pixels > self.max_pixels {
-            return Err(Error::sample(format!(
-                "an image of {width}x{height} has {pixels} pixels, more than max_pixels={}; if you trust the data, \
-                 give the decoder `{}` a larger max_pixels",
-                self.max_pixels, self.name
-            )));
-        }
-        Ok(())
+/// Refuses images without pixels, and those with more than the user accepts.
+pub(super) fn check_size(name: &str, info: &ImageInfo, max_pixels: u64) -> Result<()> {
+    let ImageInfo { width, height, .. } = *info;
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels == 0 {
+        return Err(Error::sample(format!("an image of {width}x{height} has no pixels")));
     }
+    if pixels > max_pixels {
+        return Err(Error::sample(format!(
+            "an image of {width}x{height} has {pixels} pixels, more than max_pixels={max_pixels}; if you trust the data, \
+             give the decoder `{name}` a larger max_pixels"
+        )));
+    }
+    Ok(())
 }

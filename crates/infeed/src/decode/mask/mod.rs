@@ -6,7 +6,12 @@
 mod colours;
 mod stored;
 
-use super::{codec_of, needs_encoded, pixels::whole};
+use super::{
+    codec_of,
+    image::{MAX_PIXELS, check_size},
+    needs_encoded,
+    pixels::whole,
+};
 use colours::Colours;
 use infeed_core::{
     Args, Bytes, Channels, Decoder, Dtype, Entry, Error, FieldSpec, Image, ImageCodec, ImageInfo, Param,
@@ -48,12 +53,7 @@ pub(super) static ENTRY: Entry<dyn Decoder> = Entry {
             default: Some("null"),
             about: "the field of the image that it belongs to, if there are several",
         },
-        Param {
-            name: "max_pixels",
-            python: "int",
-            default: Some("178956970"),
-            about: "refuse masks with more pixels, before any memory is taken for them",
-        },
+        MAX_PIXELS,
     ],
     build: |args| Ok(Box::new(MaskDecoder::new(args)?)),
 };
@@ -100,25 +100,17 @@ impl MaskDecoder {
     fn out(&self) -> Dtype {
         self.dtype.unwrap_or(if self.wide() { Dtype::I32 } else { Dtype::U8 })
     }
+}
 
-    fn check(&self, info: &ImageInfo, codec: &dyn ImageCodec) -> Result<()> {
-        let ImageInfo { width, height, .. } = *info;
-        let pixels = u64::from(width) * u64::from(height);
-        if pixels == 0 || pixels > self.max_pixels {
-            return Err(Error::sample(format!(
-                "a mask of {width}x{height} has {pixels} pixels, and 1 to max_pixels={} are accepted",
-                self.max_pixels
-            )));
-        }
-        // Only JPEG shrinks while decoding, and only JPEG cannot hold classes.
-        if info.shrinks > 1 {
-            return Err(Error::sample(format!(
-                "the mask is stored as {codec:?}, which changes values slightly: classes cannot be read from it; decode it as \
-                 \"gray\" and threshold it, or store it as PNG"
-            )));
-        }
-        Ok(())
+/// Refuses JPEG, which changes values slightly: the only format that shrinks while decoding.
+fn check_exact(info: &ImageInfo, codec: &dyn ImageCodec) -> Result<()> {
+    if info.shrinks == 1 {
+        return Ok(());
     }
+    Err(Error::sample(format!(
+        "the mask is stored as {codec:?}, which changes values slightly: classes cannot be read from it; decode it as \
+         \"gray\" and threshold it, or store it as PNG"
+    )))
 }
 
 impl Decoder for MaskDecoder {
@@ -131,7 +123,8 @@ impl Decoder for MaskDecoder {
         let bytes = &*lent::owned(bytes)?;
         let codec = codec_of(bytes)?.codec;
         let info = codec.probe(bytes)?;
-        self.check(&info, codec)?;
+        check_size("mask", &info, self.max_pixels)?;
+        check_exact(&info, codec)?;
         let fill = self.ignore.unwrap_or(0);
         let (channels, data) = match &self.colours {
             Some(colours) => {

@@ -1,9 +1,7 @@
 //! Classes as a file stores them: gray values or palette indices.
 
-use crate::decode::pixels::{byte_count, room, whole};
+use crate::decode::{pixels::whole, png};
 use infeed_core::{Channels, Error, ImageCodec, ImageInfo, Result, Scratch, Want};
-use infeed_png::{Color, Decoder, Output, read_header};
-use std::convert::Infallible;
 
 /// Returns the classes with one channel of 8 bits, or with four that are the bytes of an i32 if `wide`.
 pub(super) fn samples(
@@ -14,7 +12,7 @@ pub(super) fn samples(
     scratch: &mut Scratch,
 ) -> Result<(u8, Vec<u8>)> {
     let mut data = Vec::new();
-    if let Some(found) = indices(bytes, info, scratch)? {
+    if let Some(found) = png::indices(bytes, info, scratch)? {
         data = found;
     } else {
         if info.channels != 1 {
@@ -48,26 +46,4 @@ pub(super) fn samples(
         return Ok((4, data.iter().flat_map(|c| i32::from(*c).to_ne_bytes()).collect()));
     }
     Ok((1, data))
-}
-
-/// The samples of a PNG with a palette or with gray of at most 8 bits, which its codec would look up or scale.
-fn indices(bytes: &[u8], info: &ImageInfo, scratch: &mut Scratch) -> Result<Option<Vec<u8>>> {
-    let Ok(header) = read_header(bytes) else { return Ok(None) };
-    if !matches!(header.color, Color::Gray | Color::Palette { .. }) || header.bit_depth == 16 {
-        return Ok(None);
-    }
-    let len = byte_count(info.width, info.height, 1)?;
-    scratch.claim((len as u64).saturating_add(header.inflated_len()))?;
-    if !header.fits_in(bytes.len()) {
-        return Err(Error::sample("PNG ends early: the file is truncated"));
-    }
-    let mut data = Vec::new();
-    let out = room(&mut data, len)?;
-    scratch
-        .decoding(|s| {
-            let Ok(decoder) = s.keep(|| Ok::<_, Infallible>(Decoder::new()));
-            decoder.decode(bytes, &header, Output::Index, out, info.width as usize)
-        })
-        .map_err(|e| Error::sample(e.to_string()))?;
-    Ok(Some(data))
 }

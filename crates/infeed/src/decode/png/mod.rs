@@ -5,7 +5,7 @@ use super::{
     pixels::{byte_count, channel_count, check_region, room, stored_channels, whole},
 };
 use infeed_core::{Channels, Error, ImageCodec, ImageInfo, Patch, Result, Scratch, Want};
-use infeed_png::{Decoder, Error as Cause, Output, read_header, stored_format};
+use infeed_png::{Color, Decoder, Error as Cause, Output, read_header, stored_format};
 use std::convert::Infallible;
 
 #[cfg(test)]
@@ -88,6 +88,27 @@ impl ImageCodec for Png {
         decoder.decode(bytes, &header, output, out, stride).map_err(explain)?;
         Ok(true)
     }
+}
+
+/// Returns the samples of a PNG with a palette or with gray of at most 8 bits as they are stored, for masks: reading it as an
+/// image would look them up or scale them. `None` for other files.
+pub(super) fn indices(bytes: &[u8], info: &ImageInfo, scratch: &mut Scratch) -> Result<Option<Vec<u8>>> {
+    let Ok(header) = read_header(bytes) else { return Ok(None) };
+    if !matches!(header.color, Color::Gray | Color::Palette { .. }) || header.bit_depth == 16 {
+        return Ok(None);
+    }
+    let len = byte_count(info.width, info.height, 1)?;
+    scratch.claim((len as u64).saturating_add(header.inflated_len()))?;
+    if !header.fits_in(bytes.len()) {
+        return Err(explain(Cause::Truncated));
+    }
+    let mut data = Vec::new();
+    let out = room(&mut data, len)?;
+    scratch.decoding(|s| {
+        let Ok(decoder) = s.keep(|| Ok::<_, Infallible>(Decoder::new()));
+        decoder.decode(bytes, &header, Output::Index, out, info.width as usize).map_err(explain)
+    })?;
+    Ok(Some(data))
 }
 
 /// Returns the output format to request from the decoder, and the bytes of one sample.
