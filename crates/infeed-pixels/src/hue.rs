@@ -2,7 +2,7 @@
 //!
 //! Pillow computes with floats for every pixel. But hue depends on little: which channels are the highest and the lowest, and how
 //! far the middle one is from the highest, as a share of the range. So hue and saturation are looked up, and levels are products
-//! with looked-up factors: the same numbers, in about a third of the time (`python benches/augment.py`).
+//! with looked-up factors: the same numbers without a division.
 
 use std::sync::OnceLock;
 
@@ -19,13 +19,12 @@ pub fn hue(pixels: &mut [u8], factor: f64) {
 
 /// What depends on only two numbers of a pixel. Gray has neither hue nor saturation, and comes out as it is.
 struct Tables {
-    /// Hue by order of the channels, range, and distance of the middle channel from the highest. Two orders more than there are,
-    /// so that three bits always lead inside.
-    hue: Box<[[[u8; 256]; 256]; 8]>,
+    /// Hue by order of the channels, range, and distance of the middle channel from the highest.
+    hue: Vec<[[u8; 256]; 256]>,
     /// Saturation by highest channel and range.
-    saturation: Box<[[u8; 256]; 256]>,
+    saturation: Vec<[u8; 256]>,
     /// The share of the value that the middle level is, by hue and saturation.
-    middle: Box<[[Share; 256]; 256]>,
+    middle: Vec<[Share; 256]>,
     /// The share of the value that the lowest level is, by saturation.
     lowest: [Share; 256],
     /// Where each channel finds its level, by hue.
@@ -35,25 +34,16 @@ struct Tables {
 /// A number from 0 to 1 with 24 binary places: enough for the level of every value, hue and saturation.
 type Share = u32;
 
-/// Makes a large array where it stays: the stacks of threads are small.
-fn on_heap<T: Clone, const N: usize>(item: T) -> Box<[T; N]> {
-    let list: Box<[T]> = vec![item; N].into();
-    match list.try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("a list of another length than was asked for"),
-    }
-}
-
 impl Tables {
     fn new() -> Self {
         let mut new = Tables {
-            hue: on_heap([[0; 256]; 256]),
-            saturation: on_heap([0; 256]),
-            middle: on_heap([0; 256]),
+            hue: vec![[[0; 256]; 256]; 6],
+            saturation: vec![[0; 256]; 256],
+            middle: vec![[0; 256]; 256],
             lowest: std::array::from_fn(|s| share_left(f64::from(saturation(s as u8)))),
             shifts: std::array::from_fn(|h| PLACES[place(h as u8).0].map(|which| 8 * which)),
         };
-        for (order, by_range) in new.hue.iter_mut().enumerate().take(6) {
+        for (order, by_range) in new.hue.iter_mut().enumerate() {
             for (range, by_middle) in by_range.iter_mut().enumerate().skip(1) {
                 for (middle, hue) in by_middle.iter_mut().enumerate().take(range + 1) {
                     *hue = hue_of(order, range as u8, middle as u8);
@@ -77,12 +67,11 @@ impl Tables {
     fn turn(&self, [r, g, b]: [u8; 3], by: u8) -> [u8; 3] {
         let (high, low) = (r.max(g).max(b), r.min(g).min(b));
         let middle = r.max(g).min(r.min(g).max(b));
-        // Which is the highest, and which of the other two the middle one. Without branches, which noise in a picture
-        // would make unpredictable.
+        // Which is the highest, and which of the other two the middle one. Neighbours mostly agree, so branches are cheap here.
         let (is_r, is_g) = (r == high, g == high);
         let first = if is_r { b >= g } else { if is_g { r >= b } else { g >= r } };
         let order = if is_r { 0 } else { if is_g { 2 } else { 4 } } + usize::from(!first);
-        let h = self.hue[order & 7][usize::from(high - low)][usize::from(high - middle)].wrapping_add(by);
+        let h = self.hue[order][usize::from(high - low)][usize::from(high - middle)].wrapping_add(by);
         let s = usize::from(self.saturation[usize::from(high)][usize::from(high - low)]);
         let mean = level(high, self.middle[usize::from(h)][s]);
         let levels = u32::from(high) | mean << 8 | level(high, self.lowest[s]) << 16;
