@@ -13,7 +13,6 @@ from ..batch import GivenRun, Made
 from ..chaos import seed_of
 from ..functions.layer import Layer
 from ..launch import world
-from ..pipeline.lookalikes import warn_of_masks
 from ..reports import Ledger, Stats
 from . import live
 from .dummy import Dummy, made_up
@@ -91,7 +90,6 @@ class Loader(Face):
     ) -> None:
         self.pipeline = pipeline
         self.world = world(rank, world_size)
-        warn_of_masks(pipeline)
         self._options: dict[str, Any] = {
             "threads": threads,
             "io_threads": io_threads,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..doors.options import ON_DEVICE, DeviceOptions, LoaderOptions, TorchOptions, refuse_unknown
 from ..reports import Quality, Verdict
 from .batches import BatchStages
+from .lookalikes import warn_of_masks
 from .order import OrderStages
 from .sequences import SequenceStages
 
@@ -41,6 +42,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         from ..doors.loader import Loader
 
         refuse_unknown("to_numpy", options)
+        warn_of_masks(self)
         return Loader(self, **options)
 
     @overload
@@ -60,6 +62,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         from ..torch import DeviceLoader, TorchLoader
 
         refuse_unknown("to_torch", options, DeviceOptions, "device")
+        warn_of_masks(self)
         if device is not None:
             return DeviceLoader(self, device=device, **options)
         lost = ON_DEVICE & options.keys()
@@ -85,6 +88,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         from ..doors.jax import JaxLoader
 
         refuse_unknown("to_jax", options, LoaderOptions, "sharding", "device", "ahead")
+        warn_of_masks(self)
         return JaxLoader(self, sharding=sharding, device=device, ahead=ahead, **options)
 
     def to_tf(self, *, state: Mapping[str, Any] | None = None, **options: Unpack[LoaderOptions]) -> Any:
@@ -98,6 +102,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         from ..doors.tf import dataset
 
         refuse_unknown("to_tf", options, LoaderOptions, "state")
+        warn_of_masks(self)
         return dataset(self, state=state, **options)
 
     def to_arrow(self, *, meta: bool = False, **options: Unpack[LoaderOptions]) -> ArrowLoader:
@@ -109,6 +114,7 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         from ..doors.arrow import ArrowLoader
 
         refuse_unknown("to_arrow", options, LoaderOptions, "meta")
+        warn_of_masks(self)
         return ArrowLoader(self, meta=meta, **options)
 
     def explain(self) -> str:
