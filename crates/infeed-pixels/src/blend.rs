@@ -1,6 +1,6 @@
 //! Interpolation and extrapolation between two pictures: `low + factor * (high - low)`.
 
-use crate::gray::luma_sum;
+use crate::{gray::luma_sum, wide::widened};
 
 /// 2^23: adding it to a smaller float leaves the rounded integer in the lowest bits.
 const WHOLE: f32 = 8_388_608.0;
@@ -18,12 +18,13 @@ pub(crate) fn mix(low: f32, high: f32, factor: f32) -> u8 {
     (rounded.to_bits() - above) as u8
 }
 
-/// Blends every value with the same `low`.
-fn from_flat(pixels: &mut [u8], low: u8, factor: f64) {
-    let (low, factor) = (f32::from(low), factor as f32);
-    let table: [u8; 256] = std::array::from_fn(|v| mix(low, v as f32, factor));
-    for value in pixels {
-        *value = table[usize::from(*value)];
+widened! {
+    /// Blends every value with the same `low`. Computing is faster than looking up where vectors are wide.
+    fn from_flat(pixels: &mut [u8], low: u8, factor: f64) {
+        let (low, factor) = (f32::from(low), factor as f32);
+        for value in pixels {
+            *value = mix(low, f32::from(*value), factor);
+        }
     }
 }
 

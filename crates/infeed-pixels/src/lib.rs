@@ -9,10 +9,10 @@
 //! one or three channels; blurs and warps take up to four. Functions that cannot work in place write every byte of a
 //! second buffer, so that callers can keep two and swap them.
 //!
-//! Loops are written for the compiler to vectorise with baseline x86-64 instructions: newer ones would need `unsafe`
-//! code, and there is none. `benches/augment.py` measures each operation against torchvision's.
+//! Loops are written for the compiler to vectorise; those over colours also for processors with wider vectors, see `wide`.
+//! `benches/augment.py` measures each operation against torchvision's.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod between;
 mod blend;
@@ -26,6 +26,7 @@ mod sharpness;
 mod table;
 mod turn;
 mod warp;
+mod wide;
 
 use memory::zeros;
 

@@ -29,6 +29,28 @@ fn factor_one_changes_nothing() {
 }
 
 #[test]
+fn colours_do_not_depend_on_the_width_of_vectors() {
+    // Lengths around those of blocks and vectors.
+    for pixels in (0..200).chain([4095, 4096, 4097, 9000]) {
+        let before = photo(pixels, 1, 3);
+        let all = std::cell::RefCell::new(Vec::new());
+        wide::with_every_width(|| {
+            let mut out = vec![before.clone(); 5];
+            brightness(&mut out[0], 1.37);
+            contrast(&mut out[1], 3, 1.37);
+            saturation(&mut out[2], 1.37);
+            hue(&mut out[3], 0.21);
+            gray_in_place(&mut out[4]);
+            let mut gray = vec![0; pixels];
+            grayscale(&before, &mut gray);
+            assert!(gray.iter().eq(out[4].iter().step_by(3)));
+            all.borrow_mut().push(out);
+        });
+        assert!(all.borrow().iter().all(|one| *one == all.borrow()[0]), "{pixels} pixels");
+    }
+}
+
+#[test]
 fn invert_twice_is_nothing() {
     let before = photo(8, 3, 1);
     let mut data = before.clone();
