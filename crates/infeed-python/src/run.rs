@@ -79,7 +79,8 @@ impl Run {
             if receive && matches!(found, Next::Batch(_)) {
                 run.received(start.elapsed(), Changes::default())?;
             }
-            Ok((found, run.waiting()))
+            let waiting = if matches!(found, Next::Waiting) { run.waiting() } else { None };
+            Ok((found, waiting))
         };
         match now()? {
             (Next::Waiting, Some(waiting)) => {

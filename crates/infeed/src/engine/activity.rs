@@ -25,7 +25,9 @@ pub(super) struct Activity {
     slots: Vec<Slot>,
 }
 
+/// Slots lie apart: threads that write to one cache line wait for each other.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct Slot {
     /// The row, and in the two upper bits what is done to it.
     doing: AtomicU64,
@@ -49,15 +51,15 @@ impl Activity {
         NUMBER.set(number);
     }
 
-    /// Notes the beginning of something.
-    pub(super) fn begin(&self, doing: Doing) {
+    /// Notes that something began at a time.
+    pub(super) fn begin(&self, doing: Doing, at: Instant) {
         if let Some(slot) = self.slots.get(NUMBER.get()) {
-            slot.since.store(self.start.elapsed().as_millis() as u64, Relaxed);
+            slot.since.store(at.saturating_duration_since(self.start).as_millis() as u64, Relaxed);
             slot.doing.store(encode(doing), Relaxed);
         }
     }
 
-    /// Notes the next row of the same thing. Cheap: called for every sample.
+    /// Notes the next row of the same thing, or the end. Cheap: called for every sample.
     #[inline]
     pub(super) fn next(&self, doing: Doing) {
         if let Some(slot) = self.slots.get(NUMBER.get()) {
@@ -107,14 +109,14 @@ mod tests {
         assert!(activity.busy().is_empty());
         Activity::enter(1);
         for doing in [Doing::Reading(7), Doing::Making(1 << 40), Doing::Pulling] {
-            activity.begin(doing);
+            activity.begin(doing, Instant::now());
             assert_eq!(activity.busy()[0].0, doing);
         }
-        activity.begin(Doing::Nothing);
+        activity.next(Doing::Nothing);
         assert!(activity.busy().is_empty());
         // A thread without a slot is no error.
         Activity::enter(9);
-        activity.begin(Doing::Pulling);
+        activity.begin(Doing::Pulling, Instant::now());
         assert!(activity.busy().is_empty());
         Activity::enter(usize::MAX);
     }

@@ -239,8 +239,7 @@ impl Loader {
 
     /// The engines whose threads are in this process: those of a parent may have left their locks held.
     fn own_engines(&self) -> impl Iterator<Item = Arc<Shared>> {
-        let here = std::process::id();
-        self.engines.iter().filter_map(Weak::upgrade).filter(move |shared| shared.process == here)
+        self.engines.iter().filter_map(Weak::upgrade).filter(|shared| shared.process.is_here())
     }
 
     /// Returns the consumer's position: what it has received.

@@ -33,6 +33,7 @@ mod pack;
 mod plan;
 mod planning;
 mod policy;
+mod process;
 mod reader;
 mod receipt;
 mod run;

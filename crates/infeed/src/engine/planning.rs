@@ -13,7 +13,7 @@ use super::{
 };
 use crate::batch::{Batch, Fate};
 use infeed_core::{Error, Record};
-use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed};
+use std::{collections::VecDeque, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// Maximum bytes per piece: enough to make locks and wake-ups negligible, small enough to stay in a core's cache.
 /// Batches that are small for the number of threads are cut finer, so that the threads share them evenly.
@@ -39,12 +39,12 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
         Feed::Stream(_) => {
             // Pulling blocks on the stream: the lock is released, and only one thread pulls at a time.
             state.planning = true;
-            shared.activity.begin(Doing::Pulling);
+            shared.activity.begin(Doing::Pulling, Instant::now());
             let (mut state, pulled) = state.let_go(|| {
                 disturb_pull(shared, number);
                 guarded(|| Ok(shared.feed.pull(number)))
             });
-            shared.activity.begin(Doing::Nothing);
+            shared.activity.next(Doing::Nothing);
             state.planning = false;
             let mut flight = pulled.ok().flatten().unwrap_or_else(|| {
                 let error = Error::Internal { what: "a stream panicked".to_owned() };

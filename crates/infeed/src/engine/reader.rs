@@ -47,9 +47,9 @@ pub(super) fn read_pieces(shared: &Shared) {
 /// Reads a piece and counts it in the trace.
 pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
     let start = Instant::now();
-    shared.activity.begin(Doing::Reading(piece.rows.first().copied().unwrap_or(0)));
+    shared.activity.begin(Doing::Reading(piece.rows.first().copied().unwrap_or(0)), start);
     let records = fetch(shared, &piece);
-    shared.activity.begin(Doing::Nothing);
+    shared.activity.next(Doing::Nothing);
     let spent = start.elapsed();
     let trace = &shared.trace;
     trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
@@ -134,13 +134,13 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 pub(super) fn fill(shared: &Shared, piece: &Piece, filling: &Filling) -> bool {
     let (plan, start) = (&shared.plan, Instant::now());
     let (Some(bulk), Some(first)) = (&plan.bulk, piece.places.first()) else { return false };
-    shared.activity.begin(Doing::Reading(piece.rows.first().copied().unwrap_or(0)));
+    shared.activity.begin(Doing::Reading(piece.rows.first().copied().unwrap_or(0)), start);
     // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the spans are gone
     // before anything else is written to these places.
     let mut out = unsafe { filling.span(*first, piece.rows.len()) };
     let done = guarded(|| plan.source.fill(&piece.rows, &bulk.fields, &mut out)).is_ok()
         && lost_mapping(shared, piece).is_none();
-    shared.activity.begin(Doing::Nothing);
+    shared.activity.next(Doing::Nothing);
     let spent = start.elapsed();
     let trace = &shared.trace;
     trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);

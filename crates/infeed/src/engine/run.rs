@@ -4,6 +4,7 @@ use super::{
     activity::Doing,
     checkpoint::Position,
     home::Home,
+    process::Process,
     reader::place_of,
     receipt::{Changes, Receipt},
     threads::{Engine, Shared},
@@ -78,7 +79,7 @@ pub struct Run {
     given: Option<u64>,
     trace: Arc<Trace>,
     error_limit: u64,
-    process: u32,
+    process: Process,
     left_at: Instant,
     /// Since when the consumer has waited for the next batch.
     waiting_since: Option<Instant>,
@@ -104,7 +105,7 @@ impl Run {
             taken: VecDeque::new(),
             ended: None,
             given: None,
-            process: std::process::id(),
+            process: Process::this(),
             left_at: Instant::now(),
             waiting_since: None,
         }
@@ -144,8 +145,7 @@ impl Run {
 
     /// Returns a handle to wait with while others use the run; `None` if there is nothing to wait for.
     pub fn waiting(&self) -> Option<Waiting> {
-        let engine =
-            self.engine.as_ref().filter(|_| self.left != Some(0) && self.process == std::process::id())?;
+        let engine = self.engine.as_ref().filter(|_| self.left != Some(0) && self.process.is_here())?;
         Some(Waiting(Arc::clone(&engine.shared)))
     }
 
@@ -188,7 +188,7 @@ impl Run {
 
     /// Returns the next batch in order without counting it as received. Waits at most `patience`.
     pub fn take(&mut self, patience: Option<Duration>) -> Result<Next> {
-        if self.engine.is_some() && self.process != std::process::id() {
+        if self.engine.is_some() && !self.process.is_here() {
             return Err(Error::argument(
                 "this loader was started before the process forked and its threads stayed behind; start the iteration \
                  anew in the child process",

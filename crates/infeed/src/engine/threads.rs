@@ -5,6 +5,7 @@ use super::{
     activity::Activity,
     feed::Feed,
     options::Settled,
+    process::Process,
     reader::read_pieces,
     sleep::{Board, Sleep},
     state::{Flight, State},
@@ -51,7 +52,7 @@ pub(super) struct Shared {
     /// Ends the waits of stores and decoders when the engine stops.
     pub(super) signals: Arc<Signals>,
     /// The process that owns the threads: after a fork the child does not have them.
-    pub(super) process: u32,
+    pub(super) process: Process,
     /// What each thread is doing.
     pub(super) activity: Activity,
     /// The batches in flight, and how the threads sleep and wake each other over them.
@@ -84,7 +85,7 @@ impl Engine {
         let sleep = Sleep::new(State::new(settled, limit, Arc::clone(&equipment.trace)));
         let signals = Arc::new(Signals::counting(Arc::clone(&equipment.trace.retries)));
         let activity = Activity::new(settled.io_threads + settled.threads);
-        let process = std::process::id();
+        let process = Process::this();
         let shared = Arc::new(Shared { equipment, feed, signals, activity, process, sleep });
         let mut engine = Engine { shared, threads: vec![], at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));
@@ -139,7 +140,7 @@ impl Engine {
     }
 
     pub(super) fn is_here(&self) -> bool {
-        self.shared.process == std::process::id()
+        self.shared.process.is_here()
     }
 
     /// Takes the oldest batch once it is done. Returns `None` when `patience` has passed.

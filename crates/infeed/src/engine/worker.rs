@@ -65,11 +65,11 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
             }
         };
         let busy = Instant::now();
-        shared.activity.begin(Doing::Making(ready.piece.rows.first().copied().unwrap_or(0)));
+        shared.activity.begin(Doing::Making(ready.piece.rows.first().copied().unwrap_or(0)), busy);
         let (piece, made) = make_piece(shared, ready, &filling, names.as_ref(), scratch);
         drop(filling);
         close(shared, &piece, names, made, scratch);
-        shared.activity.begin(Doing::Nothing);
+        shared.activity.next(Doing::Nothing);
         let decoding = scratch.take_decoding().as_nanos() as u64;
         let all = busy.elapsed().as_nanos() as u64;
         shared.trace.decode_ns.fetch_add(decoding, Relaxed);

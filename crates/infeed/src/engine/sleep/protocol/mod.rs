@@ -92,6 +92,9 @@ impl<B: Board> Sleep<B> {
     pub(crate) fn until_ready(&self, start: Instant, patience: Option<Duration>) -> Option<Held<'_, B>> {
         let mut held = self.lock();
         while !held.is_ready_or_stopped() {
+            if patience == Some(Duration::ZERO) {
+                return None;
+            }
             let left = patience.map(|patience| patience.saturating_sub(start.elapsed()));
             if left.is_some_and(|left| left.is_zero()) {
                 return None;
