@@ -36,7 +36,7 @@ pub(crate) fn train(paths: Vec<String>, format: &str, fields: &Fields, size: u32
             }
         }
         stages.push(Stage::Select { fields: keep });
-        stages.push(Stage::Decode { fields: decode });
+        stages.push(Stage::Decode { fields: decode, optional: false });
         stages.push(map("RandomResizedCrop", image, json!({"size": size})));
         stages.push(map("RandomHorizontalFlip", image, json!({})));
         stages.push(map("Normalize", image, json!({"mean": MEAN, "std": STD})));

@@ -65,7 +65,8 @@ def _classes(pipeline: Description, source: dict[str, Any], field: str) -> int |
         loader = Loader(part, threads=1, prefetch=1, on_error="skip", rank=0, world_size=1)  # type: ignore[arg-type]
         with loader:
             batch: Any = next(iter(loader.over([[0]])), {})
-        return batch[field][0] if len(batch.get(field, ())) else b""
+        found = batch[field][0] if len(batch.get(field, ())) else None
+        return b"" if found is None else found
 
     header = bytes(first())[:26]
     if not header.startswith(_PNG) or header[25] not in (_GRAY, _PALETTE) or header[24] > 8:

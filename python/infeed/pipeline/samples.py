@@ -65,6 +65,7 @@ class SampleStages(Description):
         exact: bool = False,
         orientation: bool = False,
         max_pixels: int | None = None,
+        optional: bool = False,
         **fields: DecoderName | Decoder,
     ) -> Self:
         """Decode fields: ``decode(jpg="rgb", cls="int")``. Fields that are not named stay bytes.
@@ -72,6 +73,10 @@ class SampleStages(Description):
         ``infeed list decoders`` shows all decoders. Those with arguments are in :mod:`infeed.decoders`:
         ``decode(embedding=D.npy(shape=(512,), dtype="float32"))``. For images: ``exact`` forbids downscaling during
         decoding, ``orientation`` applies the EXIF orientation, ``max_pixels`` limits the size that is accepted.
+
+        With ``optional=True`` a sample may lack these fields: the field is then None, transforms leave it alone, and in
+        a batch it is a list. That is how documents with different numbers of images are read:
+        ``decode(optional=True, **{f"{i:02d}.jpg": "rgb" for i in range(16)})``.
 
         ``decode("auto")`` decodes every field that is still bytes, as its contents in up to 256 rows suggest: images,
         NumPy arrays, JSON, numbers, text. It opens the data and reads these rows now, and puts the decoders that it
@@ -96,7 +101,8 @@ class SampleStages(Description):
                 )
             name, own = (decoder, {}) if isinstance(decoder, str) else (decoder.name, decoder.args)
             uses[field] = {"name": name, "args": {**(image if name in ("rgb", "gray", "stored") else {}), **own}}
-        return self._then(op="decode", fields=uses) if uses else self
+        how = {"optional": True} if optional else {}
+        return self._then(op="decode", fields=uses, **how) if uses else self
 
     def _guessed(self) -> dict[str, str]:
         from .guess import decoders_of

@@ -134,7 +134,7 @@ fn summary(plan: &Plan) -> String {
     use infeed::recipe::Stage;
     let stage = |stage: &Stage| match stage {
         Stage::Select { fields } => format!("select {}", fields.join(" ")),
-        Stage::Decode { fields } => {
+        Stage::Decode { fields, .. } => {
             let all: Vec<String> =
                 fields.iter().map(|(name, with)| format!("{name}={}", with.name)).collect();
             format!("decode {}", all.join(" "))

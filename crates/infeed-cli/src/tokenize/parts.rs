@@ -81,7 +81,7 @@ pub(super) fn plan(
     recipe.stages.push(Stage::Select { fields: vec![name.clone()] });
     if spec.kind == FieldKind::Encoded {
         let text = Use { name: "text".to_owned(), args: Map::new() };
-        recipe.stages.push(Stage::Decode { fields: BTreeMap::from([(name.clone(), text)]) });
+        recipe.stages.push(Stage::Decode { fields: BTreeMap::from([(name.clone(), text)]), optional: false });
     }
     let given = json!({
         "tokenizer": args.tokenizer, "special_tokens": args.special_tokens, "eos": eod, "dtype": "uint32",

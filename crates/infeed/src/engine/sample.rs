@@ -62,9 +62,10 @@ impl<'a> Maker<'a> {
         let Some(decoder) = &chain.decoder else { return Ok(value) };
         match &value {
             Value::Bytes(bytes) => self.scratch.decoding(|s| decoder.decode(bytes, s)),
+            Value::Missing if chain.optional => Ok(value),
             Value::Missing => Err(Error::sample(format!(
-                "the sample has no such field; on_error=\"skip\" leaves such samples out, and a pipeline that \
-                 does not decode `{}` does not need it",
+                "the sample has no such field; decode(optional=True) gives None, on_error=\"skip\" leaves such samples \
+                 out, and a pipeline that does not decode `{}` does not need it",
                 chain.name
             ))),
             _ => decoder.decode_value(value, self.scratch),
@@ -73,6 +74,9 @@ impl<'a> Maker<'a> {
 
     /// Applies the transforms `from..to` of a chain to a value.
     fn advance(&mut self, chain: &Chain, mut value: Value, from: usize, to: usize) -> Result<Value> {
+        if chain.optional && matches!(value, Value::Missing) {
+            return Ok(value);
+        }
         let to = to.min(chain.transforms.len());
         for (stage, step) in chain.transforms.get(from..to).unwrap_or_default() {
             let ChainStep::Own(transform) = step else {

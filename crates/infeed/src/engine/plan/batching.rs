@@ -20,8 +20,8 @@ pub(super) struct Batching {
 
 impl Batching {
     /// Each sample is a batch of its own.
-    pub(super) fn single() -> Self {
-        Batching { size: BatchSize::Each(1), last: Last::Short, columns: vec![] }
+    pub(super) fn single(columns: Vec<(Arc<str>, ColumnLayout)>) -> Self {
+        Batching { size: BatchSize::Each(1), last: Last::Short, columns }
     }
 
     /// Returns the layout of a field.
@@ -99,6 +99,16 @@ impl Draft {
         Ok(())
     }
 
+    fn is_optional(&self, at: usize) -> bool {
+        self.branches.iter().any(|branch| branch.chains[at].optional)
+    }
+
+    /// Returns the fields that samples may lack. They are lists in every batch.
+    pub(super) fn optional_columns(&self) -> Vec<(Arc<str>, ColumnLayout)> {
+        let optional = (0..self.spec.fields.len()).filter(|at| self.is_optional(*at));
+        optional.map(|at| (Arc::clone(&self.spec.fields[at].0), ColumnLayout::List)).collect()
+    }
+
     /// Whether functions of the consumer or a data set of its own make fields that are not known here.
     fn makes_fields_later(&self) -> bool {
         !self.python.is_empty() || self.spec.fields.is_empty()
@@ -114,6 +124,14 @@ impl Draft {
         let (name, spec) = &self.spec.fields[at];
         let refuse = |what: &str| Err(Error::plan("batch", format!("ragged={{\"{name}\": ...}}: {what}")));
         let named = ragged.named(name);
+        if self.is_optional(at) {
+            if matches!(named, Some(Ragged::Pad | Ragged::Flat)) {
+                return refuse(
+                    "the field is optional, and stays a list in a batch, with None where it is missing",
+                );
+            }
+            return Ok(ColumnLayout::List);
+        }
         let is_array = spec.kind.is_dense();
         if !is_array && matches!(named, Some(Ragged::Pad | Ragged::Flat)) {
             return refuse(&format!("the field is {spec}, which stays a list in a batch"));

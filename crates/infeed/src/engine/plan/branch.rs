@@ -56,6 +56,8 @@ pub(crate) struct Chain {
     pub(crate) steps: Vec<(String, FieldSpec)>,
     /// The value that pads it in batches, if one of its transforms says so.
     pub(super) pads_with: Option<f64>,
+    /// Whether a sample may lack it: nothing is done to a value that is missing.
+    pub(crate) optional: bool,
     /// Whether a stage that copied it asked to keep it.
     pub(super) keep: bool,
     /// Where copies are made, in the order of its transforms; set when the plan is settled.
@@ -74,6 +76,7 @@ impl Chain {
             transforms: vec![],
             steps: vec![(step, spec.clone())],
             pads_with: None,
+            optional: false,
             keep: false,
             forks: vec![],
             shared: false,
@@ -169,7 +172,13 @@ impl Branch {
         Ok(())
     }
 
-    pub(super) fn decode(&mut self, field: &str, name: &str, args: &Map<String, Json>) -> Result<()> {
+    pub(super) fn decode(
+        &mut self,
+        field: &str,
+        name: &str,
+        args: &Map<String, Json>,
+        optional: bool,
+    ) -> Result<()> {
         let at = self.require(field, "decode")?;
         let stage = format!("decode {field}=\"{name}\"");
         self.forget_implied(at);
@@ -179,10 +188,17 @@ impl Branch {
             return Err(Error::plan(stage, "stands after views() of the field: decode before"));
         }
         if let Some(rule) = decoder.target() {
+            if optional {
+                let what =
+                    "what belongs to an image cannot be optional: an empty list means that there are none";
+                return Err(Error::plan(stage, what));
+            }
             self.note_target(field, rule);
         }
         self.chains[at].decoder = Some(Arc::from(decoder));
-        self.chains[at].steps.push((format!("decode {name}"), spec.clone()));
+        self.chains[at].optional = optional;
+        let step = format!("decode {name}{}", if optional { ", optional" } else { "" });
+        self.chains[at].steps.push((step, spec.clone()));
         self.spec.fields[at].1 = spec;
         Ok(())
     }

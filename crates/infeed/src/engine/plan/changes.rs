@@ -72,6 +72,14 @@ impl Draft {
             transform: transform.into(),
             stage,
         });
+        if let Some((field, _)) = self.optional_columns().first() {
+            return Err(Error::plan(
+                format!("map_batch {name}"),
+                format!(
+                    "works on whole batches, and `{field}` is optional: leave it out with select(), or do not mix"
+                ),
+            ));
+        }
         let changes = self.changes()?;
         let Some(last) = changes.last() else { return Ok(()) };
         // Bad samples are detected one by one, before they are in a batch.

@@ -45,6 +45,7 @@ impl Branch {
             let start = Start::Copy { of: Arc::clone(&chain.name), at: 0, after: chain.transforms.len() };
             let mut copy = Chain::new(&name, start, format!("view of {field}"), &spec);
             copy.pads_with = chain.pads_with;
+            copy.optional = chain.optional;
             self.chains.push(copy);
             self.spec.fields.push((name, spec.clone()));
         }

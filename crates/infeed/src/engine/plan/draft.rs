@@ -118,10 +118,10 @@ impl Draft {
                 self.branches[0].require_column(column)?;
                 self.each(|b| b.load(column, to.as_deref().unwrap_or(column)))?;
             }
-            Stage::Decode { fields } => {
+            Stage::Decode { fields, optional } => {
                 for (name, decoder) in fields {
                     self.branches[0].require(name, stage.name())?;
-                    self.each(|b| b.decode(name, &decoder.name, &decoder.args))?;
+                    self.each(|b| b.decode(name, &decoder.name, &decoder.args, *optional))?;
                 }
             }
             Stage::Map { name, on, args } => {
@@ -215,7 +215,7 @@ impl Draft {
 
     /// Returns how samples become batches; without a batch stage, each sample is one.
     pub(super) fn batching(&self) -> Batching {
-        self.batch.clone().unwrap_or_else(Batching::single)
+        self.batch.clone().unwrap_or_else(|| Batching::single(self.optional_columns()))
     }
 }
 

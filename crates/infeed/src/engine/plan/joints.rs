@@ -133,6 +133,10 @@ impl Branch {
         for (at, role) in parts {
             let (field, spec) = &self.spec.fields[*at];
             let label = format!("map {name} on `{field}`");
+            if self.chains[*at].optional {
+                let what = "the field is optional, and others lie in it: decode it without optional=True";
+                return Err(Error::plan(label, what));
+            }
             let spec = match &joint.transform {
                 Some(transform) => transform.spec(spec).map_err(|e| restage(e, &label))?,
                 None => ended(spec, *role),

@@ -40,7 +40,7 @@ impl Branch {
         if decoder.is_empty() {
             self.note_target(field, TargetRule::default());
         } else {
-            self.decode(field, decoder, args)?;
+            self.decode(field, decoder, args, false)?;
         }
         self.targets.iter_mut().filter(|t| *t.field == *field).for_each(|t| t.implied = true);
         Ok(())

@@ -157,6 +157,9 @@ pub enum Stage {
     Decode {
         /// Field to decoder.
         fields: BTreeMap<String, Use>,
+        /// Whether a sample may lack these fields.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        optional: bool,
     },
     /// A function of the consumer, by name. The engine does not run it, but it changes the samples.
     Python {
