@@ -351,6 +351,59 @@ def test_functions(data, workers):
     assert batch["m"].sum(1).tolist() == [6, 0, 10]
 
 
+@pytest.mark.parametrize("workers", ["consumer", "threads", "processes"])
+def test_functions_see_samples_without_padding(data, workers):
+    pipe = data.select("tokens", "n").map(_count)
+    for multiple, width in ((None, 5), (4, 8)):
+        batch = only(pipe.batch(3, ragged="pad", pad_value=-1, pad_multiple=multiple, pad_mask=True), workers=workers)
+        assert batch["counted"].tolist() == LENGTHS[:3]
+        assert batch["tokens"].shape == (3, width)
+        assert batch["tokens"][0].tolist() == [10, 11, 12] + [-1] * (width - 3)
+        assert batch["tokens_mask"].sum(1).tolist() == LENGTHS[:3]
+
+
+def _count(sample):
+    assert len(sample["tokens"]) == sample["n"] and set(sample) == {"tokens", "n"}
+    return {**sample, "counted": len(sample["tokens"])}
+
+
+def test_functions_keep_the_padding_of_labels(data):
+    masked = data.select("tokens").mask_tokens(on="tokens", labels="labels", mask=MASK, vocab=VOCAB).map(dict)
+    batch = only(masked.batch(3, ragged="pad"))
+    assert (batch["labels"][1] == -100).all() and (batch["tokens"][1] == 0).all()
+
+
+def test_lengths_are_kept_after_functions(data):
+    pipe = data.select("tokens", "n").map(dict)
+    # All of one length, and still padded.
+    one = only(pipe.batch(1, ragged="pad", pad_length=9))
+    assert one["tokens"].shape == (1, 9)
+    assert only(pipe.map(lambda s: s | {"tokens": s["tokens"][:2]}).batch(7, ragged="pad", pad_length=4))[
+        "tokens"
+    ].shape == (7, 4)
+    with pytest.raises(ValueError, match=r"(?s)'tokens': a sample is 5 long, and pad_length is 4.*row 2$"):
+        list(pipe.batch(3, ragged="pad", pad_length=4).to_numpy())
+    with pipe.batch(7, ragged="pad", pad_length=4).to_numpy(on_error="skip") as loader:
+        (batch,) = loader
+        assert batch["n"].tolist() == [3, 0, 1, 4, 2]
+
+
+def test_lengths_of_fields_that_functions_make_are_named(data):
+    pipe = data.select("tokens", "n").map(_longer)
+    with pytest.raises(ValueError, match="'twice': say whether"):
+        only(pipe.batch(3, ragged="pad", pad_multiple=8))
+    assert only(pipe.batch(3, ragged={"tokens": "pad", "twice": "pad"}, pad_multiple=8))["twice"].shape == (3, 16)
+
+
+def test_padding_after_functions_stays_within_the_memory(data):
+    def grow(sample):
+        return {"x": np.zeros((1 + 1000 * (sample["n"] == 5), 1 + 1000 * (sample["n"] == 3)), np.uint8)}
+
+    pipe = data.map(grow).batch(7, ragged={"x": "pad"})
+    with pytest.raises(ValueError, match=r"more than .*raise memory="):
+        only(pipe, memory="4MB")
+
+
 def test_functions_on_batches_see_what_the_consumer_gets(data):
     seen = []
     pipe = data.select("tokens").batch(3, ragged="flat").map_batch(lambda b: seen.append(set(b)) or b)

@@ -135,6 +135,12 @@ impl Loader {
         self.with(py, |loader| loader.steps())
     }
 
+    /// The most bytes that one array of a batch may have.
+    #[getter]
+    fn batch_bytes(&self, py: Python<'_>) -> u64 {
+        self.with(py, |loader| loader.batch_bytes())
+    }
+
     /// The position of the consumer, as JSON.
     fn state(&self, py: Python<'_>) -> String {
         self.with(py, |loader| loader.checkpoint().to_json())

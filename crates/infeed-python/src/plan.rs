@@ -1,10 +1,10 @@
 //! A recipe checked against its data.
 
 use crate::{errors::raise, given};
-use infeed::order::Ledger;
+use infeed::{batch::ColumnLayout, order::Ledger};
 use infeed_core::{Dim, FieldKind, Order, OrderExt};
 use pyo3::{prelude::*, types::PyDict};
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 /// A plan: a pipeline that was checked against its data.
 #[pyclass(frozen, module = "infeed._core")]
@@ -105,7 +105,23 @@ impl Plan {
     /// Fields that are laid end to end after Python functions.
     #[getter]
     fn flat_in_python(&self) -> Vec<String> {
-        self.inner.flat_in_python.clone()
+        let flat = |layout: &ColumnLayout| matches!(layout, ColumnLayout::Flat { .. });
+        let laid = self.inner.laid_in_python.iter().filter(|(_, layout)| flat(layout));
+        laid.map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Fields that are padded after Python functions: the value that pads each, and its mask, by name and whether that has
+    /// all axes.
+    #[getter]
+    fn padded_in_python(&self) -> HashMap<String, (f64, Option<(String, bool)>)> {
+        let padded = |(name, layout): &(Arc<str>, ColumnLayout)| match layout {
+            ColumnLayout::Pad { padding, mask, .. } => {
+                let mask = mask.as_ref().map(|mask| (mask.name.to_string(), mask.shape.len() > 1));
+                Some((name.to_string(), (padding.value, mask)))
+            }
+            _ => None,
+        };
+        self.inner.laid_in_python.iter().filter_map(padded).collect()
     }
 
     /// Name, kind and element type of every column of a batch.

@@ -120,6 +120,8 @@ class Loader(Face):
             self._options |= {"threads": 1, "io_threads": 1}
         place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
         self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
+        if self._layer is not None:
+            self._layer.tail.most = self._core.batch_bytes
         self._tuple = plan.tuple
         self._kinds = {name: kind for name, kind, _ in plan.fields}
         self._runs: list[_core.Run | GivenRun] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,31 +11,57 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._typing import Ragged
-
 New = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 
 
-def collate(samples: Sequence[Any], *, ragged: Ragged = "list", pad_value: float = 0, new: New = np.empty) -> Any:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pad:
+    """How arrays of different shapes become one array.
+
+    The first axis becomes as long as the longest, or a multiple of ``multiple``, or ``length``. ``always`` says that it
+    does so also where all arrays have one shape. The array has at most ``most`` bytes.
+    """
+
+    value: float = 0.0
+    multiple: int = 1
+    length: int | None = None
+    always: bool = False
+    most: int | None = None
+
+    def reach(self, longest: int) -> int:
+        """The padded length of the first axis."""
+        if self.length is None:
+            return -(-longest // self.multiple) * self.multiple
+        if longest > self.length:
+            raise ValueError(too_long(longest, self.length))
+        return self.length
+
+
+def too_long(found: int, most: int) -> str:
+    """Why a sample cannot be padded to a length."""
+    return f"a sample is {found} long, and pad_length is {most}: cut it before, for example with T.Truncate({most})"
+
+
+def collate(samples: Sequence[Any], *, pad: Pad | None = None, new: New = np.empty) -> Any:
     """Dicts become a dict of batches, tuples a tuple of batches; arrays, tensors and numbers become one array.
 
-    Arrays whose shapes differ become a list, or with ``ragged="pad"`` one array. Text, bytes and everything else become
-    lists. ``new`` allocates the arrays: in a worker process, in memory shared with the consumer.
+    Arrays whose shapes differ become a list, or with ``pad`` one array. Text, bytes and everything else become lists.
+    ``new`` allocates the arrays: in a worker process, in memory shared with the consumer.
     """
     first = samples[0]
     if isinstance(first, Mapping):
         same_structure(samples)
-        return {k: collate([s[k] for s in samples], ragged=ragged, pad_value=pad_value, new=new) for k in first}
+        return {k: collate([s[k] for s in samples], pad=pad, new=new) for k in first}
     if isinstance(first, list | tuple):
         same_structure(samples)
-        made = [collate(column, ragged=ragged, pad_value=pad_value, new=new) for column in zip(*samples, strict=True)]
+        made = [collate(column, pad=pad, new=new) for column in zip(*samples, strict=True)]
         return type(first)(*made) if hasattr(first, "_fields") else tuple(made)
     if _is_tensor(first):
-        return _tensors(samples, ragged, pad_value, new)
+        return _tensors(samples, pad, new)
     if isinstance(first, bool | int | float | complex | np.generic) and not isinstance(first, np.str_ | np.bytes_):
         return _numbers(samples, new)
     if isinstance(first, np.ndarray) or _is_picture(first):
-        return _arrays([np.asarray(s) for s in samples], ragged, pad_value, new)
+        return _arrays([np.asarray(s) for s in samples], pad, new)
     return list(samples)
 
 
@@ -86,11 +114,13 @@ def _numbers(samples: Sequence[Any], new: New) -> Any:
     return out
 
 
-def _arrays(arrays: Sequence[npt.NDArray[Any]], ragged: str, pad_value: float, new: New) -> Any:
+def _arrays(arrays: Sequence[npt.NDArray[Any]], pad: Pad | None, new: New) -> Any:
     first = arrays[0]
     if first.dtype.kind in "OUS":
         return list(arrays)
-    if all(a.shape == first.shape and a.dtype == first.dtype for a in arrays):
+    alike = all(a.shape == first.shape and a.dtype == first.dtype for a in arrays)
+    fits = pad is None or not pad.always or not first.ndim or pad.reach(len(first)) == len(first)
+    if alike and fits:
         out = new((len(arrays), *first.shape), first.dtype)
         for place, array in zip(out, arrays, strict=True) if first.ndim else ():
             place[...] = array
@@ -98,32 +128,40 @@ def _arrays(arrays: Sequence[npt.NDArray[Any]], ragged: str, pad_value: float, n
             out[...] = arrays
         return out
     same = all(a.ndim == first.ndim and a.dtype == first.dtype for a in arrays)
-    if ragged != "pad":
+    if pad is None:
         return list(arrays)
     if not same:
         raise ValueError('ragged="pad" needs arrays of one element type and one number of dimensions')
-    largest = tuple(max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True))
+    largest = [max(sizes) for sizes in zip(*(a.shape for a in arrays), strict=True)]
+    largest[0] = pad.reach(largest[0])
+    size = len(arrays) * math.prod(largest) * first.itemsize
+    if pad.most is not None and size > max(pad.most, max(a.nbytes for a in arrays)):
+        raise ValueError(
+            f"padding would make an array of {len(arrays)} x {largest}, {size:,} bytes, more than {pad.most:,}; raise"
+            " memory=, lower the batch size, or group samples by length"
+        )
     out = new((len(arrays), *largest), first.dtype)
-    out[...] = pad_value
+    out[...] = pad.value
     for place, array in zip(out, arrays, strict=True):
         place[tuple(slice(n) for n in array.shape)] = array
     return out
 
 
-def _tensors(tensors: Sequence[Any], ragged: str, pad_value: float, new: New) -> Any:
+def _tensors(tensors: Sequence[Any], pad: Pad | None, new: New) -> Any:
     import torch
 
     tensors = [t.detach() if t.requires_grad else t for t in tensors]
     first = tensors[0]
     if first.device.type != "cpu" or first.is_sparse or first.dtype not in _torch_types():
         return torch.stack(list(tensors)) if all(t.shape == first.shape for t in tensors) else list(tensors)
-    if all(t.shape == first.shape and t.dtype == first.dtype for t in tensors):
+    alike = all(t.shape == first.shape and t.dtype == first.dtype for t in tensors)
+    if alike and (pad is None or not pad.always):
         # Allocated as a NumPy array, which may be in a worker's shared memory; the tensor is a view of it.
         out = torch.from_numpy(new((len(tensors), *first.shape), _torch_types()[first.dtype]))
         return torch.stack([t.as_subclass(torch.Tensor) for t in tensors], out=out)
-    if ragged != "pad":
+    if pad is None:
         return [t.as_subclass(torch.Tensor) for t in tensors]
-    return torch.from_numpy(_arrays([t.numpy() for t in tensors], ragged, pad_value, new))
+    return torch.from_numpy(_arrays([t.numpy() for t in tensors], pad, new))
 
 
 _TYPES: dict[Any, np.dtype[Any]] = {}

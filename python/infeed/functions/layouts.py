@@ -10,44 +10,68 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import Ragged
-from .collate import New, as_array, collate, same_structure
+from .collate import New, Pad, as_array, collate, same_structure, too_long
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldLayouts:
     """What ``batch`` says about fields of varying shape.
 
-    ``masks`` are those that the engine does not make: of fields that functions make. ``flat`` are fields that the engine
-    would lay end to end if no function saw them before.
+    ``flat`` and ``padded`` are fields that the engine would lay end to end or pad if no function saw them before: a
+    function gets samples as they are. ``padded`` has the value that pads each; masks of ``whole_masks`` have all axes.
     """
 
     ragged: Ragged | Mapping[str, Ragged] = "list"
     pad_value: float | Mapping[str, float] = 0.0
+    multiple: int = 1
+    length: int | None = None
     masks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     flat: Sequence[str] = ()
+    padded: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    whole_masks: Sequence[str] = ()
 
     @property
     def alike(self) -> bool:
         """Whether all fields are treated alike."""
         each = isinstance(self.ragged, Mapping) or isinstance(self.pad_value, Mapping)
-        return not (each or self.masks or self.flat)
+        return not (each or self.masks or self.flat or self.padded or self._cuts)
+
+    @property
+    def _cuts(self) -> bool:
+        """Whether padding is more than to the longest sample."""
+        return self.multiple != 1 or self.length is not None
 
     def how(self, field: str) -> str:
         """The layout of a field."""
         if field in self.flat:
             return "flat"
+        if field in self.padded:
+            return "pad"
         how = self.ragged.get(field, "list") if isinstance(self.ragged, Mapping) else self.ragged
         return "list" if how == "flat" and not isinstance(self.ragged, Mapping) else how
 
-    def _value(self, field: str) -> float:
-        return self.pad_value.get(field, 0.0) if isinstance(self.pad_value, Mapping) else self.pad_value
+    def _named(self, field: str) -> bool:
+        """Whether it is said of this very field that it is padded."""
+        return field in self.padded or isinstance(self.ragged, Mapping)
 
-    def batch(self, samples: Sequence[Any], new: New) -> Any:
-        """The batch of these samples."""
+    def _pad(self, field: str, most: int | None) -> Pad:
+        value = self.pad_value.get(field, 0.0) if isinstance(self.pad_value, Mapping) else self.pad_value
+        value = self.padded.get(field, value)
+        return Pad(value, self.multiple, self.length, always=self._cuts and self._named(field), most=most)
+
+    def misfit(self, sample: Any) -> str | None:
+        """Why a sample cannot be in a batch, whatever the others are."""
+        if self.length is None or not isinstance(sample, Mapping):
+            return None
+        for name, value in sample.items():
+            if self.how(name) == "pad" and self._named(name) and _axes(value) and len(value) > self.length:
+                return f"field {name!r}: {too_long(len(value), self.length)}"
+        return None
+
+    def batch(self, samples: Sequence[Any], new: New, most: int | None = None) -> Any:
+        """The batch of these samples. No array that is padded has more than ``most`` bytes."""
         if self.alike:
-            return collate(
-                samples, ragged="pad" if self.ragged == "pad" else "list", pad_value=self._value(""), new=new
-            )
+            return collate(samples, pad=self._pad("", most) if self.ragged == "pad" else None, new=new)
         first = samples[0]
         if not isinstance(first, Mapping):
             raise TypeError(
@@ -64,10 +88,14 @@ class FieldLayouts:
             if how == "flat":
                 out[name], more[f"{name}_offsets"] = _end_to_end(name, column, new)
                 continue
-            ragged: Ragged = "pad" if how == "pad" else "list"
-            out[name] = collate(column, ragged=ragged, pad_value=self._value(name), new=new)
+            if how == "pad" and self._cuts and not self._named(name) and _axes(column[0]):
+                raise ValueError(
+                    f"a Python function made the field {name!r}: say whether pad_length= and pad_multiple= are for it,"
+                    f' ragged={{{name!r}: "pad"}}'
+                )
+            out[name] = collate(column, pad=self._pad(name, most) if how == "pad" else None, new=new)
             if name in self.masks:
-                more[self.masks[name]] = _mask(name, column, out[name], new)
+                more[self.masks[name]] = _mask(name, column, out[name], new, whole=name in self.whole_masks)
         for name in more:
             if name in out:
                 raise ValueError(f"two fields would be called {name!r}: rename the field, or choose another pad_mask")
@@ -81,12 +109,17 @@ class FieldLayouts:
         return batch
 
     def _check(self, first: Mapping[str, Any]) -> None:
-        for said in (self.ragged, self.pad_value, self.masks):
+        mine = {field: name for field, name in self.masks.items() if field not in self.padded}
+        for said in (self.ragged, self.pad_value, mine):
             for name in said if isinstance(said, Mapping) else ():
                 if name not in first:
                     raise ValueError(
                         f"batch() names the field {name!r}, and the fields are {', '.join(map(str, first))}"
                     )
+
+
+def _axes(value: Any) -> int:
+    return len(getattr(value, "shape", ()))
 
 
 def _end_to_end(name: str, column: Sequence[Any], new: New) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -108,10 +141,16 @@ def _end_to_end(name: str, column: Sequence[Any], new: New) -> tuple[npt.NDArray
     return out, ends
 
 
-def _mask(name: str, column: Sequence[Any], padded: Any, new: New) -> npt.NDArray[Any]:
+def _mask(name: str, column: Sequence[Any], padded: Any, new: New, *, whole: bool) -> npt.NDArray[Any]:
     shapes = [tuple(as_array(item).shape) for item in column]
     if isinstance(padded, list) or not shapes[0]:
         raise ValueError(f"the field {name!r} is not padded: it has no mask")
+    if whole:
+        every = new(tuple(padded.shape), np.dtype(bool))
+        every[...] = False
+        for place, shape in zip(every, shapes, strict=True):
+            place[tuple(slice(n) for n in shape)] = True
+        return every
     if len({shape[1:] for shape in shapes}) > 1:
         raise ValueError(
             f"the samples of {name!r} differ in more than their first axis: they have no mask of one axis"

@@ -75,6 +75,7 @@ class Tail:
         skip_bad: bool = False,
         layouts: FieldLayouts | None = None,
         collate: Callable[[list[Any]], Any] | None = None,
+        most: int | None = None,
     ) -> None:
         self.functions = tuple(functions)
         self.sources = list(sources)
@@ -84,13 +85,15 @@ class Tail:
         self.skip_bad = skip_bad
         self.layouts = layouts or FieldLayouts()
         self.collate = collate
+        #: The most bytes of an array that is padded.
+        self.most = most
         self._calls: list[Prepared] | None = None
         # Global generators are seeded only for functions that may use them, i.e. have no parameter `rng`.
         asked = [f for f in functions if f.op in ("map", "filter", "flat_map", "map_batch")]
         self.seeds = bool(self.sources) or any(f.seeded and not takes_rng(f.call) for f in asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keys = ("sources", "encoded", "seed", "skip_bad", "layouts", "collate")
+        keys = ("sources", "encoded", "seed", "skip_bad", "layouts", "collate", "most")
         return _tail, (self.functions, {key: getattr(self, key) for key in keys})
 
     def run(self, task: Task, new: New = np.empty, *, keep: bool = False) -> Result:
@@ -127,6 +130,10 @@ class Tail:
                 for function, prepared in self._on_samples():
                     what = function.name
                     values = [made for value in values for made in apply(function, prepared.call, value, address)]
+                what = "batch"
+                for value in values if self.collate is None else ():
+                    if (misfit := self.layouts.misfit(value)) is not None:
+                        raise ValueError(misfit)
             except Exception as error:
                 if not self.skip_bad:
                     raise _Stop(Failed(at, what, error, traceback.format_exc())) from None
@@ -206,7 +213,7 @@ class Tail:
             if self.collate is not None:
                 value = self.collate(samples)
             else:
-                value = self.layouts.batch(self._with_bytes(task, samples), new)
+                value = self.layouts.batch(self._with_bytes(task, samples), new, self.most)
             for function, prepared in zip(self.functions, self._calls or (), strict=True):
                 what, call = function.name, prepared.call
                 if function.op == "tuple":

@@ -67,12 +67,19 @@ class Description:
         """How samples that Python made become batches."""
         stage: dict[str, Any] = next((s for s in self.recipe["stage"] if s["op"] == "batch"), {})
         plan, masks = self.plan, stage.get("pad_mask")
-        made = {name for name, _, _ in plan.fields}
+        padded = plan.padded_in_python
         layouts = FieldLayouts(
             ragged=stage.get("ragged", "list"),
             pad_value=stage.get("pad_value", 0.0),
-            masks={f: name for f, name in masks.items() if name not in made} if isinstance(masks, dict) else {},
+            multiple=stage.get("pad_multiple", 1),
+            length=stage.get("pad_length"),
+            masks={
+                **(masks if isinstance(masks, dict) else {}),
+                **{field: mask[0] for field, (_, mask) in padded.items() if mask is not None},
+            },
             flat=plan.flat_in_python,
+            padded={field: value for field, (value, _) in padded.items()},
+            whole_masks=[field for field, (_, mask) in padded.items() if mask is not None and mask[1]],
         )
         if layouts.ragged == "flat" and not layouts.flat:
             raise ValueError(

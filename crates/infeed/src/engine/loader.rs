@@ -97,6 +97,11 @@ impl Loader {
         self.next.lap
     }
 
+    /// The most bytes that one array of a batch may have.
+    pub fn batch_bytes(&self) -> u64 {
+        self.settled.batch_bytes
+    }
+
     /// Steps of an epoch, the same on every rank; `None` if it is endless or its length is not known in advance.
     pub fn steps(&self) -> Option<u64> {
         match (self.options.steps_per_epoch, self.options.endless) {

@@ -60,16 +60,15 @@ impl Plan {
         let batches = if self.is_stream() { "an unknown number".to_owned() } else { batches.to_string() };
         let _ = writeln!(out, "batch   {size}, {batches} per epoch, about {bytes:.1} MB each{last}");
         for ((name, _), layout) in self.spec.fields.iter().zip(self.layouts.iter()) {
+            let later = self.laid_in_python.iter().find(|(later, _)| later == name);
+            let (layout, when) = later.map_or((layout, ""), |(_, later)| (later, ", after Python functions"));
             let shown = match layout {
                 ColumnLayout::Stack { dtype, shape, .. } => array(*dtype, shape),
                 ColumnLayout::Pad { dtype, padding, .. } => format!("array {dtype}, padded with {padding}"),
                 ColumnLayout::Flat { dtype, .. } => format!("array {dtype}, samples end to end"),
-                ColumnLayout::List if self.flat_in_python.iter().any(|later| **later == **name) => {
-                    "list, laid end to end after Python functions".to_owned()
-                }
                 ColumnLayout::List => "list".to_owned(),
             };
-            let _ = writeln!(out, "{:width$}  {name}: {shown}", "");
+            let _ = writeln!(out, "{:width$}  {name}: {shown}{when}", "");
             let of = match layout {
                 ColumnLayout::Flat { .. } => "where each begins, and the end",
                 _ => "true where there is data",

@@ -67,8 +67,8 @@ pub struct Plan {
     pub stream: Option<StreamPlan>,
     /// How each field of a sample is laid out in a batch.
     pub(super) layouts: Arc<[ColumnLayout]>,
-    /// Fields that are to be laid end to end once functions of the consumer have seen them.
-    pub flat_in_python: Vec<String>,
+    /// Fields that are to be padded or laid end to end once functions of the consumer have seen them.
+    pub laid_in_python: Vec<(Arc<str>, ColumnLayout)>,
     /// Transforms of whole batches, in order.
     pub(super) changes: Vec<Change>,
     /// What happens to the rows of each part of the source; most pipelines have one branch.
@@ -139,7 +139,7 @@ impl Plan {
             }
         }
         let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
-        let (layouts, flat_in_python) = outputs::layouts(&batching, &draft.spec, !draft.python.is_empty());
+        let (layouts, laid_in_python) = outputs::layouts(&batching, &draft.spec, !draft.python.is_empty());
         let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {
             fields,
@@ -157,7 +157,7 @@ impl Plan {
             last: batching.last,
             stream,
             layouts,
-            flat_in_python,
+            laid_in_python,
             bulk,
             identity: OnceLock::new(),
         };

@@ -5,13 +5,16 @@ use crate::batch::ColumnLayout;
 use infeed_core::{FieldSpec, Spec};
 use std::sync::Arc;
 
-/// Returns the layout of each field. Functions of the consumer get samples one by one, so fields that are to lie end to end
-/// are lists up to there; their names are returned, too.
-pub(super) fn layouts(batching: &Batching, spec: &Spec, python: bool) -> (Arc<[ColumnLayout]>, Vec<String>) {
+/// The layouts of fields that are lists until functions of the consumer have seen them.
+type Later = Vec<(Arc<str>, ColumnLayout)>;
+
+/// Returns the layout of each field. Functions of the consumer get samples one by one and as they are, so fields that are to
+/// be padded or to lie end to end are lists up to there; these are returned, too.
+pub(super) fn layouts(batching: &Batching, spec: &Spec, python: bool) -> (Arc<[ColumnLayout]>, Later) {
     let mut later = vec![];
     let mut layout = |(name, field): &(Arc<str>, FieldSpec)| match batching.layout(name, field) {
-        ColumnLayout::Flat { .. } if python => {
-            later.push(name.to_string());
+        wanted @ (ColumnLayout::Flat { .. } | ColumnLayout::Pad { .. }) if python => {
+            later.push((Arc::clone(name), wanted));
             ColumnLayout::List
         }
         layout => layout,
