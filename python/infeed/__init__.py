@@ -15,113 +15,93 @@
 A pipeline is only a description. ``explain()`` checks it against the data, ``to_numpy()`` and ``to_torch()`` run it.
 """
 
-from . import decoders, stores, transforms
-from ._core import __version__, usable_cpus
-from .batch import Batch
-from .doors.loader import Loader
-from .errors import (
-    DataChangedError,
-    FormatError,
-    PlanError,
-    SampleError,
-    StateError,
-    TooManyBadSamples,
-    UnreadableError,
-    WorkerDied,
-)
-from .launch import World, world
-from .pipeline import Pipeline
-from .reports import Ledger, Quality, Stats, Verdict
-from .sources import (
-    Generated,
-    arrays,
-    arrow,
-    avro,
-    blend,
-    coco,
-    column_stats,
-    concat,
-    csv,
-    csv_table,
-    file_list,
-    files,
-    folder,
-    generate,
-    interleave,
-    jsonl,
-    lmdb,
-    manifest,
-    mds,
-    open,
-    parquet,
-    sqlite,
-    stream,
-    table,
-    table_info,
-    tar,
-    text,
-    tfrecord,
-    tokens,
-    voc,
-    wrap,
-    yolo,
-)
-from .writer import ShardWriter
+import importlib as _importlib
+from typing import Any as _Any
 
-__all__ = [
-    "Batch",
-    "DataChangedError",
-    "FormatError",
-    "Generated",
-    "Ledger",
-    "Loader",
-    "Pipeline",
-    "PlanError",
-    "Quality",
-    "SampleError",
-    "ShardWriter",
-    "StateError",
-    "Stats",
-    "TooManyBadSamples",
-    "UnreadableError",
-    "Verdict",
-    "WorkerDied",
-    "World",
-    "__version__",
-    "arrays",
-    "arrow",
-    "avro",
-    "blend",
-    "coco",
-    "column_stats",
-    "concat",
-    "csv",
-    "csv_table",
-    "decoders",
-    "file_list",
-    "files",
-    "folder",
-    "generate",
-    "interleave",
-    "jsonl",
-    "lmdb",
-    "manifest",
-    "mds",
-    "open",
-    "parquet",
-    "sqlite",
-    "stores",
-    "stream",
-    "table",
-    "table_info",
-    "tar",
-    "text",
-    "tfrecord",
-    "tokens",
-    "transforms",
-    "usable_cpus",
-    "voc",
-    "world",
-    "wrap",
-    "yolo",
-]
+#: What the package offers, by the module that has it. Modules are imported on first use: the ``infeed`` command needs
+#: none of them, and they import NumPy.
+_OFFERS = {
+    "._core": (
+        "__version__",
+        "usable_cpus",
+    ),
+    ".batch": ("Batch",),
+    ".doors.loader": ("Loader",),
+    ".errors": (
+        "DataChangedError",
+        "FormatError",
+        "PlanError",
+        "SampleError",
+        "StateError",
+        "TooManyBadSamples",
+        "UnreadableError",
+        "WorkerDied",
+    ),
+    ".launch": (
+        "World",
+        "world",
+    ),
+    ".pipeline": ("Pipeline",),
+    ".reports": (
+        "Ledger",
+        "Quality",
+        "Stats",
+        "Verdict",
+    ),
+    ".sources": (
+        "Generated",
+        "arrays",
+        "arrow",
+        "avro",
+        "blend",
+        "coco",
+        "column_stats",
+        "concat",
+        "csv",
+        "csv_table",
+        "file_list",
+        "files",
+        "folder",
+        "generate",
+        "interleave",
+        "jsonl",
+        "lmdb",
+        "manifest",
+        "mds",
+        "open",
+        "parquet",
+        "sqlite",
+        "stream",
+        "table",
+        "table_info",
+        "tar",
+        "text",
+        "tfrecord",
+        "tokens",
+        "voc",
+        "wrap",
+        "yolo",
+    ),
+    ".writer": ("ShardWriter",),
+}
+_MODULES = ("decoders", "stores", "transforms")
+#: Modules that are not part of the interface, and can be reached without importing them.
+_INNER = ("batch", "doors", "errors", "functions", "launch", "pipeline", "recipes", "reports", "sources", "writer")
+_PLACES = {name: module for module, names in _OFFERS.items() for name in names}
+
+__all__ = sorted([*_PLACES, *_MODULES])
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _PLACES:
+        found = getattr(_importlib.import_module(_PLACES[name], __name__), name)
+    elif name in _MODULES or name in _INNER:
+        found = _importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_INNER, *(name for name in globals() if name.startswith("__"))])
