@@ -78,6 +78,13 @@ def test_image_text():
     assert "retrieval:" in out and "in one sequence" in out and "with thumbnails" in out
 
 
+def test_interleaved():
+    """The script itself checks that words are told from the images before them."""
+    pytest.importorskip("torch")
+    out = run(str(EXAMPLES / "interleaved.py"))
+    assert "unseen documents:" in out and "step 140: loss" in out
+
+
 def test_ssl_views(tmp_path):
     """Learns without labels; the script itself checks that neighbours are alike more often than before."""
     pytest.importorskip("torch")

@@ -68,6 +68,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with infeed.ShardWriter(root / "scenes-%03d.tar", maxcount=9) as out:
         for i in range(27):
             out.write({"__key__": f"s{i}", "jpg": jpeg(i, 80, 60), "png": mask(i, 80, 60)})
+    with infeed.ShardWriter(root / "documents" / "d-%03d.tar", maxcount=9) as out:
+        for i in range(20):
+            images = {f"{n:02d}.jpg": jpeg(i + n, 80, 60) for n in range(i % 4)}
+            out.write({"__key__": f"d{i}", "txt": "<image> and " * (i % 4) + "words", **images})
     annotations = coco(40)
     (root / "keypoints.json").write_text(json.dumps(annotations))
     for one in annotations["annotations"]:
