@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -244,3 +245,28 @@ def test_in_the_usual_pipeline(tmp_path, images):
     first, second = load(tmp_path, images, *steps), load(tmp_path, images, *steps)
     assert first.shape == (3, 3, 24, 24) and first.dtype == np.float32
     assert np.array_equal(first, second)
+
+
+def test_random_apply_is_all_or_none(tmp_path):
+    """Each image is jittered and blurred, or left alone; calls of single images agree with the description."""
+    jitter = T.ColorJitter((1.5, 1.5))
+    apply = T.RandomApply([jitter, T.RandomHorizontalFlip(1.0)], p=0.8)
+    assert (
+        repr(apply)
+        == "RandomApply(transforms=[ColorJitter(brightness=[1.5, 1.5]), RandomHorizontalFlip(p=1.0)], p=0.8)"
+    )
+    assert pickle.loads(pickle.dumps(apply)) == apply
+    image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    with infeed.ShardWriter(tmp_path / "data-%02d.tar") as out:
+        for row in range(400):
+            out.write({"__key__": f"{row:04d}", "png": image})
+    plain = infeed.open(str(tmp_path / "data-*.tar")).decode(png="rgb")
+    (batch,) = plain.seed(1).map(apply, on="png").batch(400).to_numpy()
+    done = np.asarray(jitter(image))[:, ::-1]
+    changed = [bool((one == done).all()) for one in batch["png"]]
+    assert all(same or (one == image).all() for same, one in zip(changed, batch["png"], strict=True))
+    assert 290 < sum(changed) < 350
+    with pytest.raises(ValueError, match="outside of RandomApply"):
+        _ = plain.map(T.RandomApply([T.Resize((2, 2))])).plan
+    with pytest.raises(ValueError, match=r"Python functions go into map\(\)"):
+        _ = plain.map(T.RandomApply([print])).plan

@@ -164,6 +164,7 @@ RANDOM = [
     T.RandomAffine(30, translate=(0.2, 0.2), scale=(0.8, 1.3), shear=10),
     T.RandomPerspective(0.4, p=1.0),
     T.RandomHorizontalFlip(),
+    T.RandomApply([T.RandomRotation(25), T.RandomHorizontalFlip()], p=0.6),
     T.RandomIoUCrop(),
     T.RandomZoomOut(side_range=(1.0, 2.0), p=0.8),
     T.ScaleJitter(64, scale_range=(0.6, 1.4)),

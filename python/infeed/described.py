@@ -33,7 +33,7 @@ class Described:
         self.args = {key: _plain(value) for key, value in args.items()}
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.args.items())})"
+        return _shown(self.name, self.args)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.args == other.args
@@ -49,8 +49,24 @@ def _rebuilt(cls: type[Described], args: dict[str, Any]) -> Described:
     return cls(**args)
 
 
+def _shown(name: str, args: dict[str, Any]) -> str:
+    """A call as one would write it. Arguments may be entries themselves."""
+
+    def one(value: Any) -> str:
+        if isinstance(value, list):
+            return f"[{', '.join(map(one, value))}]"
+        entry = isinstance(value, dict) and value.keys() == {"name", "args"}
+        return _shown(value["name"], value["args"]) if entry else repr(value)
+
+    return f"{name}({', '.join(f'{key}={one(value)}' for key, value in args.items())})"
+
+
 def _plain(value: Any) -> Any:
     """An argument as JSON: converts tuples, NumPy and torch scalars, arrays and dtypes, enums of torchvision."""
+    if isinstance(value, Described):
+        return {"name": value.name, "args": value.args}
+    if isinstance(value, dict):  # an entry that was an argument
+        return value
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
@@ -88,7 +104,7 @@ _EVALUATED: dict[str, Any] = {}
 def _evaluated(annotation: str) -> Any:
     """An annotation as an object. The same few occur again and again, and every import has to wait for them."""
     if annotation not in _EVALUATED:
-        _EVALUATED[annotation] = eval(annotation, {"Sequence": Sequence, **vars(_typing)})
+        _EVALUATED[annotation] = eval(annotation, {"Sequence": Sequence, "Transform": Described, **vars(_typing)})
     return _EVALUATED[annotation]
 
 

@@ -253,6 +253,14 @@ class RandomEqualize(Transform):
 
     def __init__(self, p: float = 0.5) -> None: ...
 
+class RandomApply(Transform):
+    """apply transforms one after the other, or none of them, with a given probability
+    * transforms: the transforms; they keep the shape and type of a field
+    * p: probability of applying them
+    """
+
+    def __init__(self, transforms: Sequence[Transform], p: float = 0.5) -> None: ...
+
 class Normalize(Transform):
     """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first
     * mean: mean of each channel, in 0..1
@@ -402,4 +410,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "Normalize", "RandomErasing", "RandomPatchMask", "BlockMask", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "RandomApply", "Normalize", "RandomErasing", "RandomPatchMask", "BlockMask", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]

@@ -40,6 +40,7 @@ mod rand_augment;
 mod random_adjust_sharpness;
 #[cfg(feature = "images")]
 mod random_affine;
+mod random_apply;
 #[cfg(feature = "images")]
 mod random_autocontrast;
 mod random_crop;
@@ -128,6 +129,7 @@ pub const ENTRIES: &[&Entry<dyn Transform>] = &[
     &random_autocontrast::ENTRY,
     #[cfg(feature = "images")]
     &random_equalize::ENTRY,
+    &random_apply::ENTRY,
     &normalize::ENTRY,
     &random_erasing::ENTRY,
     &random_patch_mask::ENTRY,

@@ -22,6 +22,7 @@ fn sample_args(name: &str) -> &'static str {
         "RandomAffine" => r#"{"degrees": 30, "translate": [0.2, 0.1], "scale": [0.8, 1.2], "shear": 10}"#,
         "RandomPosterize" => r#"{"bits": 3}"#,
         "RandomSolarize" => r#"{"threshold": 128}"#,
+        "RandomApply" => r#"{"transforms": [{"name": "RandomHorizontalFlip", "args": {}}]}"#,
         "RandomAdjustSharpness" => r#"{"sharpness_factor": 2}"#,
         _ => "{}",
     }
