@@ -12,6 +12,12 @@ JITTER = (0.4, 0.4, 0.4, 0.1)
 LONGEST = 64
 #: Count, size and area of the crops of self-supervised learning.
 VIEWS = {"global": (2, 224, (0.4, 1.0)), "local": (6, 96, (0.05, 0.4))}
+#: Jitter of views, and how often they are jittered and gray.
+VIEW_JITTER, VIEW_JITTERED, VIEW_GRAY = (0.4, 0.4, 0.2, 0.1), 0.8, 0.2
+#: How often each view is blurred, and solarised: the first global one always, the second rarely.
+VIEW_BLURRED = {"global_0": 1.0, "global_1": 0.1, **{f"local_{i}": 0.5 for i in range(6)}}
+VIEW_SOLARISED = {"global_1": 0.2}
+BLUR, SOLARISED_FROM = (9, (0.1, 2.0)), 128
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,10 @@ class Work:
 WORKS = {
     "detection": Work("JPEG and boxes: resize 640x640, flip, colour jitter, boxes as lists", 16, 4.0),
     "segmentation": Work("JPEG and palette PNG: random resized crop 512, flip, colour jitter", 16, 4.0),
-    "views": Work("JPEG: two crops of 224 and six of 96, flips", 32, 4.0),
+    "views": Work(
+        "JPEG: two crops of 224 and six of 96, flips, each with the colours, blur and solarisation of DINO", 32, 4.0
+    ),
+    "crops": Work("JPEG: two crops of 224 and six of 96, flips, and nothing else", 32, 4.0),
     "captions": Work("JPEG and caption: random resized crop 224, flip; tokens, padded", 32, 3.0),
 }
 

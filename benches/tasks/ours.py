@@ -8,7 +8,20 @@ from typing import Any
 import infeed
 from infeed import decoders as D
 from infeed import transforms as T
-from tasks import JITTER, LONGEST, VIEWS, Batch, Task
+from tasks import (
+    BLUR,
+    JITTER,
+    LONGEST,
+    SOLARISED_FROM,
+    VIEW_BLURRED,
+    VIEW_GRAY,
+    VIEW_JITTER,
+    VIEW_JITTERED,
+    VIEW_SOLARISED,
+    VIEWS,
+    Batch,
+    Task,
+)
 
 
 def detection(task: Task) -> tuple[Any, list[str]]:
@@ -28,7 +41,18 @@ def segmentation(task: Task) -> tuple[Any, list[str]]:
 
 
 def views(task: Task) -> tuple[Any, list[str]]:
-    """Eight views of one decoded image."""
+    """Eight views of one decoded image, with their own augmentations."""
+    data, names = crops(task)
+    data = data.map(T.RandomApply([T.ColorJitter(*VIEW_JITTER)], p=VIEW_JITTERED), T.RandomGrayscale(VIEW_GRAY))
+    for name in names:
+        data = data.map(T.RandomApply([T.GaussianBlur(*BLUR)], p=VIEW_BLURRED[name]), on=name)
+    for name, p in VIEW_SOLARISED.items():
+        data = data.map(T.RandomSolarize(SOLARISED_FROM, p=p), on=name)
+    return data, names
+
+
+def crops(task: Task) -> tuple[Any, list[str]]:
+    """Eight crops of one decoded image."""
     data = infeed.csv(task.data / "rows.csv", columns=["image"]).load("image").shuffle(seed=0).decode(image="rgb")
     names = []
     for name, (count, size, scale) in VIEWS.items():
@@ -49,6 +73,7 @@ WORKS: dict[str, Callable[[Task], tuple[Any, list[str]]]] = {
     "detection": detection,
     "segmentation": segmentation,
     "views": views,
+    "crops": crops,
     "captions": captions,
 }
 

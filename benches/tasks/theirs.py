@@ -19,7 +19,20 @@ from torchvision import tv_tensors
 from torchvision.io import ImageReadMode, decode_image, read_file
 from torchvision.transforms import v2
 
-from tasks import JITTER, LONGEST, VIEWS, Batch, Task
+from tasks import (
+    BLUR,
+    JITTER,
+    LONGEST,
+    SOLARISED_FROM,
+    VIEW_BLURRED,
+    VIEW_GRAY,
+    VIEW_JITTER,
+    VIEW_JITTERED,
+    VIEW_SOLARISED,
+    VIEWS,
+    Batch,
+    Task,
+)
 
 
 def as_pil(path: str) -> Any:
@@ -100,21 +113,36 @@ class Segmentation(Rows):
     collate = None
 
 
-class Views(Rows):
+class Crops(Rows):
     """Crops of one image."""
 
     def __init__(self, task: Task, read: Callable[[str], Any]) -> None:
         super().__init__(task, read)
-        self.crops: list[Any] = []
-        for count, size, scale in VIEWS.values():
-            steps = [v2.RandomResizedCrop(size, scale=scale), v2.RandomHorizontalFlip(), *self.end]
-            self.crops += [v2.Compose(steps)] * count
+        self.views: list[Any] = []
+        for kind, (count, size, scale) in VIEWS.items():
+            crop = [v2.RandomResizedCrop(size, scale=scale), v2.RandomHorizontalFlip()]
+            self.views += [v2.Compose([*crop, *self.more(f"{kind}_{i}"), *self.end]) for i in range(count)]
+
+    def more(self, name: str) -> list[Any]:
+        """What else is done to a view."""
+        return []
 
     def __getitem__(self, row: int) -> Batch:
         image = self.image(row)
-        return tuple(crop(image) for crop in self.crops)
+        return tuple(view(image) for view in self.views)
 
     collate = None
+
+
+class Views(Crops):
+    """Crops with augmentations."""
+
+    def more(self, name: str) -> list[Any]:
+        """As the methods have it."""
+        jitter = v2.RandomApply([v2.ColorJitter(*VIEW_JITTER)], p=VIEW_JITTERED)
+        blur = v2.RandomApply([v2.GaussianBlur(*BLUR)], p=VIEW_BLURRED[name])
+        out = [jitter, v2.RandomGrayscale(VIEW_GRAY), blur]
+        return out + [v2.RandomSolarize(SOLARISED_FROM, p=p) for view, p in VIEW_SOLARISED.items() if view == name]
 
 
 class Captions(Rows):
@@ -145,6 +173,7 @@ WORKS: dict[str, Any] = {
     "detection": Detection,
     "segmentation": Segmentation,
     "views": Views,
+    "crops": Crops,
     "captions": Captions,
 }
 
