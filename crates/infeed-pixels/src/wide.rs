@@ -45,6 +45,7 @@ macro_rules! widened {
 }
 pub(crate) use widened;
 
+/// Which version of a function runs.
 #[cfg(any(test, all(target_arch = "x86_64", not(infeed_portable))))]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Width {
