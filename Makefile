@@ -21,7 +21,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist lock fmt lint lint-rust lint-python doc stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist lock fmt lint lint-rust lint-python doc docs stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -141,6 +141,10 @@ lint-rust: tools
 lint-python: venv
 	"$(BIN)/ruff" format -q --check python tests benches scripts examples
 	"$(BIN)/ruff" check -q python tests benches scripts examples
+
+# The reference is made from the package that is installed.
+docs: develop  ## build the documentation into site/, for a browser without a network
+	NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --strict -q
 
 doc:  ## build the Rust documentation
 	cargo doc --no-deps --workspace --exclude infeed-python
