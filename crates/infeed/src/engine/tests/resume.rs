@@ -240,3 +240,22 @@ fn worlds_that_cannot_work_are_refused() {
     );
     assert!(fails(World::new(0, 3).unwrap()).contains("drop_last leaves nothing"));
 }
+
+#[test]
+fn states_of_other_versions_and_places_beyond_the_epoch_are_refused() {
+    let plan = plan(10, r#"{"op": "batch", "size": 4}"#);
+    let loader = || Loader::new(Arc::clone(&plan), Options::default()).unwrap();
+    let restored = |from: &str, to: &str| {
+        let text = loader().checkpoint().to_json();
+        assert!(text.contains(from), "{text}");
+        let state = Checkpoint::from_json(&text.replace(from, to)).unwrap();
+        let mut loader = loader();
+        loader.restore(&state, true).map(|()| loader.checkpoint().place).map_err(|e| e.to_string())
+    };
+    assert_eq!(restored(r#""version":1"#, r#""version":1"#), Ok(0));
+    assert_eq!(restored(r#""version":1"#, r#""version":0"#), Ok(0), "older states are read");
+    assert!(restored(r#""version":1"#, r#""version":2"#).unwrap_err().contains("newer infeed (version 2"));
+    assert_eq!(restored(r#""place":0"#, r#""place":8"#), Ok(8));
+    assert_eq!(restored(r#""place":0"#, r#""place":10"#), Ok(10), "the end of an epoch");
+    assert!(restored(r#""place":0"#, r#""place":11"#).unwrap_err().contains("beyond the 10 places"));
+}

@@ -1,7 +1,8 @@
 //! States of pipelines over a stream.
 
 use super::*;
-use infeed_core::{Flow, Stream};
+use infeed_core::{Begin, Flow, Stream, StreamRow};
+use std::sync::Mutex;
 
 /// A stream that is only described: states are compared before anything is read.
 #[derive(Debug)]
@@ -65,4 +66,65 @@ fn states_that_count_functions_to_the_order_still_fit() {
     state["order"] = loader.plan().former_order().unwrap().into();
     assert_ne!(state["order"], serde_json::json!(loader.plan().identity().order));
     loader.restore(&Checkpoint::from_json(&state.to_string()).unwrap(), true).unwrap();
+}
+
+/// A stream that remembers where it was asked to begin, and has no rows.
+#[derive(Debug)]
+struct Marked(Spec, Mutex<Vec<(u64, Option<String>)>>);
+
+#[derive(Debug)]
+struct Ended;
+
+impl Flow for Ended {
+    fn next(&mut self, _: &[Arc<str>]) -> Result<Option<StreamRow>> {
+        Ok(None)
+    }
+}
+
+impl Stream for Marked {
+    fn spec(&self) -> &Spec {
+        &self.0
+    }
+    fn parts(&self) -> u64 {
+        1
+    }
+    fn start(&self, _: &[u64]) -> Result<Box<dyn Flow>> {
+        Ok(Box::new(Ended))
+    }
+    fn begin(&self, at: &Begin<'_>) -> Result<(Box<dyn Flow>, u64)> {
+        self.1.lock().unwrap().push((at.row, at.mark.map(str::to_owned)));
+        Ok((Box::new(Ended), at.row))
+    }
+    fn mark(&self, epoch: u64, row: u64) -> Option<String> {
+        Some(format!("epoch {epoch}, row {row}"))
+    }
+    fn describe(&self) -> String {
+        "marked".to_owned()
+    }
+}
+
+#[test]
+fn a_stream_begins_at_the_mark_of_the_state() {
+    for (shuffle, wanted) in [
+        ("", (12, Some("epoch 0, row 12".to_owned()))),
+        // A buffer is filled from the start.
+        (r#"{"op": "shuffle", "seed": 1},"#, (0, None)),
+    ] {
+        let recipe = format!(r#"{{"source": {{"paths": ["x"]}}, "stage": [{shuffle} {BATCH}]}}"#);
+        let stream = Arc::new(Marked(Numbers::new(0).spec, Mutex::default()));
+        let opened = Arc::clone(&stream);
+        let plan =
+            Plan::with(Recipe::from_json(&recipe).unwrap(), &mut |_| Ok(Opened::Stream(opened.clone())));
+        let mut loader = Loader::new(Arc::new(plan.unwrap()), threads(1)).unwrap();
+        let mut state: serde_json::Value = serde_json::from_str(&loader.checkpoint().to_json()).unwrap();
+        (state["step"], state["place"]) = (3.into(), 12.into());
+        if shuffle.is_empty() {
+            assert_eq!(state["mark"], "epoch 0, row 0");
+            state["mark"] = "epoch 0, row 12".into();
+        }
+        loader.restore(&Checkpoint::from_json(&state.to_string()).unwrap(), true).unwrap();
+        let mut run = loader.start().unwrap();
+        assert!(matches!(run.next(None), Ok(Next::End)));
+        assert_eq!(stream.1.lock().unwrap().first(), Some(&wanted));
+    }
 }
