@@ -22,7 +22,7 @@ pub(super) fn of(stats: &Stats) -> String {
         let (share, name) =
             shares.into_iter().fold((0.0, "decode"), |most, s| if s.0 > most.0 { s } else { most });
         let cure = match name {
-            "decode" => "more threads, smaller images on disk, or cached decoded data would help",
+            "decode" => "more threads or smaller images on disk would help",
             "read" => "the bytes come as fast as memory gives them; more threads or fewer bytes would help",
             _ => "more threads, u8 output normalised on the device, or fewer transforms would help",
         };
