@@ -34,6 +34,9 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Show what a data set holds: rows, fields, sizes and the first rows.
     Inspect(InspectArgs),
+    /// Look at samples: fields and ranges, a grid of images (PNG), a page (HTML). In the Python package.
+    #[command(disable_help_flag = true)]
+    Show(ShowArgs),
     /// Measure how fast a recipe or a data set loads.
     Bench(BenchArgs),
     /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
@@ -53,6 +56,14 @@ pub(crate) enum Command {
         srun --ntasks 8 infeed world --json\n\n\
         To set it by hand: INFEED_RANK, INFEED_WORLD_SIZE, INFEED_LOCAL_RANK, INFEED_LOCAL_WORLD_SIZE.")]
     World,
+}
+
+/// Arguments of `infeed show`, which the Python package takes before they come here.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// What to show, and how.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<String>,
 }
 
 /// Arguments of `infeed demo`.

@@ -90,6 +90,10 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         #[cfg(feature = "images")]
         Command::Demo(args) => demo::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Show(args) => Err(Fault::Usage(format!(
+            "`show` is part of the Python package: python -m infeed show {}",
+            args.rest.join(" ")
+        ))),
         Command::Bench(args) => bench::run(&args),
         Command::List(args) => list::run(&args),
         Command::VerifyEpoch(args) => {
