@@ -39,7 +39,7 @@ pub(super) fn entry_of(name: &str) -> Result<Option<&'static StoreEntry>> {
     let known: Vec<String> = known.iter().map(|scheme| format!("{scheme}:")).collect();
     let cure = match scheme {
         "pipe" => "a command can only be read as a stream: give it as the whole path",
-        _ => "copy or mount the data and give a local path",
+        _ => "copy or mount the data and give a local path, or read tars as a stream: `pipe:curl -s URL`",
     };
     Err(Error::argument(format!(
         "`{name}`: there is no store for `{scheme}:`{near} (there are: {}, and plain paths); {cure}",
