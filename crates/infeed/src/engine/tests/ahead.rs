@@ -67,6 +67,25 @@ fn the_ledger_hears_of_later_changes() {
     let verdicts = one.plan().verify(&[one.ledger()], None).unwrap();
     assert!(verdicts.iter().all(|v| v.is_exact()), "{}", verdicts[0]);
     assert_eq!(one.stats().bad_samples, left_out.len() as u64);
+    let delivered: u64 = one.ledger().segments().iter().map(|segment| segment.rows).sum();
+    assert_eq!(delivered, 20 - 2 * left_out.len() as u64);
+}
+
+#[test]
+fn a_repeat_that_is_left_out_is_no_row() {
+    let recipe = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "batch", "size": 8, "last": "pad"}]}"#;
+    let mut one = loader(Numbers::new(20), recipe, threads(1));
+    let mut run = one.start().unwrap();
+    while let Some(batch) = taken(&mut run) {
+        let filtered = if batch.pads > 0 { vec![batch.rows[7], 99] } else { vec![] };
+        assert_eq!(batch.pads, if filtered.is_empty() { 0 } else { 4 });
+        run.received(Duration::ZERO, Changes { filtered, bad: vec![] }).unwrap();
+    }
+    let ledger = one.ledger();
+    let (rows, pads) =
+        ledger.segments().iter().fold((0, 0), |(rows, pads), s| (rows + s.rows, pads + s.pads));
+    assert_eq!((rows, pads), (20, 3));
+    assert!(one.plan().verify(&[one.ledger()], None).unwrap().iter().all(|v| v.is_exact()));
 }
 
 #[test]
