@@ -118,8 +118,9 @@ class Pipeline(OrderStages, SequenceStages, BatchStages):
         return ArrowLoader(self, meta=meta, **options)
 
     def explain(self) -> str:
-        """Stages and specs in words. Opens the data but reads no sample."""
-        return self.plan.explain()
+        """Stages and specs in words, and what was made of objects in memory. Opens the data but reads no sample."""
+        words = dict.fromkeys(item.words for item in self._given.values() if item.words)
+        return "".join(f"given   {line}\n" for line in words) + self.plan.explain()
 
     def order(self, epoch: int = 0, start: int = 0, stop: int | None = None) -> npt.NDArray[np.int64]:
         """The row numbers of an epoch in order, as in ``batch["__row__"]``, without reading the rows."""

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..pipeline import Pipeline
-from .streams import stream
+from .streams import Rows
 
 _TYPES = {"bool": "bool", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16"}
 _TYPES |= {f"{sign}int{bits}": f"{'u' if sign else 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 def arrays(
-    fields: Mapping[str, Any] | None = None,
+    fields: Any = None,
     *,
     images: Sequence[str] = (),
     name: str = "arrays",
@@ -27,14 +27,34 @@ def arrays(
     Values are NumPy arrays, torch tensors, or lists of ``bytes`` or ``str``. Nothing is copied before a sample is made.
     ``images`` names the u8 arrays (rows x height x width x channels, or without channels for grey) that are images for
     the transforms of :mod:`infeed.transforms`.
+
+    ``fields`` may also be a data frame (pandas, Polars), an Arrow table or record batch, or a Hugging Face ``Dataset``,
+    whose columns become fields, or one array, which becomes the field ``value``; see ``docs/tables.md``.
     """
+    if fields is not None and type(fields) is not dict:
+        from .hands import from_array, from_table_like, shown
+
+        made = from_table_like(fields, name) or from_array(fields, name)
+        if made is None:
+            raise TypeError(
+                f"arrays takes arrays by name, infeed.arrays(x=x, y=y), or a table, got {shown(fields)}: name the"
+                " array, infeed.arrays(x=data), or read a list of samples with infeed.wrap(data)"
+            )
+        if images or more:
+            raise TypeError("arrays takes either one table, or arrays by name: put all columns into one dict")
+        return made
     given = {**(fields or {}), **more}
     if not given:
         raise ValueError("arrays needs at least one field, for example infeed.arrays(x=x, y=y)")
     unknown = [image for image in images if image not in given]
     if unknown:
         raise ValueError(f"images names {unknown[0]!r}; the fields are {', '.join(given)}")
-    return Pipeline({"source": {"paths": [name], "format": "arrays"}, "stage": []}, {name: Arrays(given, images)})
+    return of_arrays(Arrays(given, images), name)
+
+
+def of_arrays(arrays: Arrays, name: str) -> Pipeline:
+    """The pipeline over fields in memory."""
+    return Pipeline({"source": {"paths": [name], "format": "arrays"}, "stage": []}, {name: arrays})
 
 
 def wrap(data: Any, *, name: str | None = None) -> Pipeline:
@@ -43,20 +63,42 @@ def wrap(data: Any, *, name: str | None = None) -> Pipeline:
     Samples may be anything: dicts, tuples, arrays, tensors. They are made in the workers that the door has
     (``workers=``), in the order of the pipeline, and collated as :meth:`Pipeline.batch` describes. Iterables are
     streams (see :func:`infeed.stream`); a tuple has the fields ``"0"``, ``"1"``, and a single value is ``"value"``.
+
+    Data frames, Arrow tables and dicts of arrays have no samples by index: their columns become fields, as
+    :func:`infeed.arrays` makes them.
     """
-    name = name or type(data).__qualname__
+    from .hands import class_of, from_data_set, from_table_like, one_split, shown
+
+    data = one_split(data)
+    if class_of(data) != "datasets.Dataset":  # Its samples are what data[row] gives.
+        made = from_table_like(data, name) or from_data_set(data, name)
+        if made is not None:
+            return made
     if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
-        return Pipeline({"source": {"paths": [name], "format": "rows"}, "stage": []}, {name: Wrapped(data)})
+        return of_samples(data, name, f"{shown(data)} -> samples made in Python, by data[row]")
     if hasattr(data, "__iter__"):
-        return stream(_Items(data))
+        return of_stream(data, name, f"{shown(data)} -> a stream of its items, read from front to back in Python")
     raise TypeError(f"wrap takes something with __getitem__ and __len__, or __iter__, got {data!r}")
+
+
+def of_samples(data: Any, name: str | None, words: str) -> Pipeline:
+    """The pipeline over an object that returns samples by index."""
+    name = name or type(data).__qualname__
+    return Pipeline({"source": {"paths": [name], "format": "rows"}, "stage": []}, {name: Wrapped(data, words)})
+
+
+def of_stream(data: Any, name: str | None, words: str) -> Pipeline:
+    """The pipeline over an object that can only be iterated over."""
+    name = name or type(data).__qualname__
+    return Pipeline({"source": {"paths": [name], "format": "python"}, "stage": []}, {name: Rows(_Items(data), words)})
 
 
 class Wrapped:
     """An object that returns samples by index. The engine handles only row numbers."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, words: str = "") -> None:
         self.object = data
+        self.words = words
 
     @property
     def given(self) -> int:
@@ -75,7 +117,6 @@ class _Items:
 
     def __init__(self, data: Any) -> None:
         self.data = data
-        self.__qualname__ = type(data).__qualname__
 
     def __call__(self) -> Iterator[Mapping[str, Any]]:
         for item in self.data:
@@ -90,10 +131,11 @@ class _Items:
 class Arrays:
     """Fields for the engine: without a copy if the memory is contiguous."""
 
-    def __init__(self, fields: Mapping[str, Any], images: Sequence[str]) -> None:
+    def __init__(self, fields: Mapping[str, Any], images: Sequence[str], words: str = "") -> None:
         self.fields = dict(fields)
         self.images = tuple(images)
-        counts = {name: len(value) for name, value in self.fields.items()}
+        self.words = words
+        counts = {name: _rows(name, value) for name, value in self.fields.items()}
         self.rows = next(iter(counts.values()))
         for name, count in counts.items():
             if count != self.rows:
@@ -110,7 +152,14 @@ class Arrays:
             return (name, "text" if value.text else "bytes", "u8", (), value.data, value.offsets)
         if isinstance(value, list | tuple) and value and isinstance(value[0], bytes | str):
             return self._field(name, Cells.of(name, value))
-        array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        try:
+            array = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        except ValueError as error:
+            raise ValueError(
+                f"the rows of the field {name!r} differ in shape: pad them, or give a list of samples to infeed.wrap"
+            ) from error
+        if array.dtype.kind in "USO" and array.ndim == 1 and len(array) and isinstance(array[0], str | bytes):
+            return self._field(name, Cells.of(name, array.tolist()))
         if array.dtype.name not in _TYPES:
             raise TypeError(f"the field {name!r} is an array of {array.dtype}, which no tensor can hold")
         array = np.ascontiguousarray(array).reshape(array.shape)
@@ -131,6 +180,14 @@ class Arrays:
 
     def __hash__(self) -> int:
         return hash((self.rows, *self.fields))
+
+
+def _rows(name: str, value: Any) -> int:
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        raise TypeError(
+            f"the field {name!r} is {type(value).__name__}, and arrays needs one entry per row: an array, or a list"
+        )
+    return len(value)
 
 
 class Cells:

@@ -5,13 +5,36 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from .. import _core
 from ..pipeline import Pipeline
 from .refusals import refuse_data, refuse_item
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class _ArrowTable(Protocol):
+    """Data frames and Arrow tables, as type checkers see them."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+class _ArrowBatch(Protocol):
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
+
+
+class _DataSet(Protocol):
+    """Data sets that return samples by index."""
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __len__(self) -> int: ...
+
+
+#: Data that :func:`open` takes instead of paths.
+InMemory = Mapping[str, Any] | npt.NDArray[Any] | _ArrowTable | _ArrowBatch | _DataSet | Iterable[Mapping[str, Any]]
 
 
 def path_list(paths: Paths) -> list[str]:
@@ -65,10 +88,21 @@ def _open(paths: Paths, format: str, args: dict[str, Any]) -> Pipeline:
     return Pipeline({"source": {"paths": path_list(paths), "format": format, "args": args}, "stage": []})
 
 
-def open(paths: Paths) -> Pipeline:
+def open(paths: Paths | InMemory) -> Pipeline:
     """Read shards or images; the format is detected.
 
     ``paths`` may be one path, a list, a glob, a folder, a brace expansion (``train-{000000..000127}.tar``), several of
     them joined with ``::``, or a ``file:`` URL.
+
+    It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
+    ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).
+    Data sets of torch, and those of Hugging Face that can only be iterated over, are read as :func:`infeed.wrap` does.
+    :meth:`Pipeline.explain` says what was done.
     """
-    return _open(paths, "auto", {})
+    if not isinstance(paths, str | os.PathLike | list | tuple):
+        from .hands import from_object
+
+        made = from_object(paths)
+        if made is not None:
+            return made
+    return _open(paths, "auto", {})  # type: ignore[arg-type]

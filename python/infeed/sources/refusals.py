@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-_TABLE = (
-    'for rows in memory use infeed.arrays({"x": data["x"].to_numpy(), "text": data["text"].to_list()}), or write them'
-    " to a Parquet file and open that"
-)
-_ARROW = (
-    'for rows in memory use infeed.arrays({"x": data["x"].to_numpy(), "text": data["text"].to_pylist()}), or write'
-    ' them with pyarrow.parquet.write_table(data, "data.parquet") and open that'
-)
+_TABLE = "tables in memory are read by infeed.open(data)"
 _ARRAYS = "arrays in memory are read by infeed.arrays(x=data)"
 _COLUMNS = "columns in memory are read by infeed.arrays(data)"
 _SAMPLES = "a data set that returns samples is read by infeed.wrap(data)"
@@ -50,7 +43,7 @@ def _cure(data: Any) -> str | None:
         if root in ("pandas", "polars") and cls.__name__ in ("DataFrame", "LazyFrame"):
             return _TABLE
         if root == "pyarrow" and cls.__name__ in ("Table", "RecordBatch", "Dataset", "RecordBatchReader"):
-            return _ARROW
+            return _TABLE
         if root == "datasets" or (root == "torch" and cls.__name__ in ("Dataset", "IterableDataset")):
             return _SAMPLES
         if root in ("torch", "jax", "jaxlib") and cls.__name__ in ("Tensor", "Array", "ArrayImpl"):

@@ -25,10 +25,11 @@ def stream(rows: Callable[[], Iterable[Mapping[str, Any]]] | Iterable[Mapping[st
 class Rows:
     """Makes an iterator for every epoch, with each row split into fields for the engine."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, words: str = "") -> None:
         if not callable(rows) and not hasattr(rows, "__iter__"):
             raise TypeError(f"stream takes a function that makes an iterator, or an iterable, got {rows!r}")
         self.rows = rows
+        self.words = words
         self.used = False
 
     @property
@@ -58,7 +59,10 @@ def _parts(row: Mapping[str, Any]) -> list[tuple[str, str, tuple[int, ...], Any]
         else:
             array = np.ascontiguousarray(value)
             if array.dtype.name not in _KINDS:
-                raise TypeError(f"the field {name!r} of a stream is {type(value).__name__} ({array.dtype})")
+                raise TypeError(
+                    f"the field {name!r} of a stream is {type(value).__name__} ({array.dtype}); a stream takes bytes,"
+                    " text, numbers and arrays: leave the field out, or give it as text, json.dumps(value)"
+                )
             out.append((name, _KINDS[array.dtype.name], np.shape(value), array.tobytes()))
     return out
 
