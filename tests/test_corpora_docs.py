@@ -28,11 +28,13 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the snippets read."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INFEED_CACHE", str(tmp_path / "cache"))
     rng = np.random.default_rng(0)
     Path("corpus").mkdir()
     for name in ("web", "books", "code"):
         write_megatron(Path("corpus") / name, [rng.integers(0, 300, size) for size in rng.integers(20, 3000, 60)])
     tokenizer = runpy.run_path(str(ROOT / "examples" / "llm_blend.py"))["byte_tokenizer"]()
+    tokenizer["added_tokens"].append({**tokenizer["added_tokens"][0], "id": 257, "content": "<mask>"})
     Path("tokenizer.json").write_text(json.dumps(tokenizer))
     texts = [f"document {i}: " + "words and more words " * int(n) for i, n in enumerate(rng.integers(1, 40, 60))]
     for k in range(2):
@@ -60,8 +62,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("data")
 @pytest.mark.parametrize("code", [code for _, code in SNIPPETS], ids=[name for name, _ in SNIPPETS])
 def test_snippet(code: str) -> None:
-    if "to_torch" in code:
-        pytest.importorskip("torch")
+    for library in ("torch", "tokenizers", "pandas"):
+        if library in code:
+            pytest.importorskip(library)
     names: dict[str, object] = {}
     exec(compile(code, "docs", "exec"), names)
     assert names["batch"], "the loop ran"

@@ -59,7 +59,8 @@ data.pack(128, mode="bestfit")  # refused
 data.tokenize("tokenizer.json", max_length=128, truncation="left")
 data.tokenize("tokenizer.json", max_len=128)  # refused
 data.mask_tokens(mask=3, vocab=1000)
-data.mask_tokens(mask=3)  # refused
+data.mask_tokens(mask="<mask>", special=["<s>", 2])
+data.mask_tokens(vocab=1000)  # refused
 
 # Sources.
 infeed.interleave([data, data], stop="all")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from . import _core, _typing
+from .tokenizer_files import is_tokenizer, tokenizer_path
 
 
 class Described:
@@ -75,6 +76,8 @@ def _plain(value: Any) -> Any:
         return value.__name__
     if hasattr(value, "tolist"):
         return value.tolist()
+    if is_tokenizer(value):
+        return tokenizer_path(value)
     if hasattr(value, "value") and isinstance(value.value, str):  # torchvision's InterpolationMode
         return value.value
     return str(value)  # numpy.dtype, torch.dtype

@@ -22,12 +22,12 @@ class TokenizeOptions(TypedDict, total=False):
 class MaskOptions(TypedDict, total=False):
     """Options of :class:`infeed.transforms.MaskTokens`."""
 
-    mask: Required[int]
-    vocab: Required[int]
+    mask: Required[int | str]
+    vocab: int
     probability: float
     keep: float
     random: float
-    special: Sequence[int]
+    special: Sequence[int | str]
     ignore: int
     whole_words: str | None
 
@@ -35,9 +35,9 @@ class MaskOptions(TypedDict, total=False):
 class SpanOptions(TypedDict, total=False):
     """Options of :class:`infeed.transforms.CorruptSpans`."""
 
-    sentinel_start: Required[int]
+    sentinel_start: Required[int | str]
     length: int | None
     density: float
     mean_span: float
-    eos: int | None
+    eos: int | str | None
     ascending: bool

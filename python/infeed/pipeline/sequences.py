@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Self, Unpack
 
 from .. import transforms as T
 from .._typing import IntegerDtype, LongDocuments, PackMode, Rest, one_of
 from ..recipes import whole
+from ..tokenizer_files import Tokenizer, tokenizer_path
 from .options import MaskOptions, SpanOptions, TokenizeOptions
 from .samples import SampleStages
+from .token_names import Tokens
 
 
 class SequenceStages(SampleStages):
@@ -17,7 +18,7 @@ class SequenceStages(SampleStages):
 
     def tokenize(
         self,
-        tokenizer: str | os.PathLike[str],
+        tokenizer: Tokenizer,
         *,
         on: str = "text",
         to: str = "tokens",
@@ -26,11 +27,15 @@ class SequenceStages(SampleStages):
     ) -> Self:
         """Turn the text ``on`` into the token ids ``to``, with a ``tokenizer.json`` of Hugging Face tokenizers.
 
+        ``tokenizer`` is the path of that file, a ``tokenizers.Tokenizer``, or a fast tokenizer of transformers. An object
+        is written to the cache folder (``$INFEED_CACHE``, or ``~/.cache/infeed``), under a name made of its contents, and
+        the recipe has that path.
+
         The same as :class:`infeed.transforms.Tokenize`, with the same options, on a copy of the field; ``keep`` keeps
         the text.
         """
         out = self if to == on else self._then(op="copy", field=on, to=[to], keep=bool(keep))
-        return out.map(T.Tokenize(os.fspath(tokenizer), **options), on=to)
+        return out.map(T.Tokenize(tokenizer_path(tokenizer), **options), on=to)
 
     def pack(
         self,
@@ -38,8 +43,8 @@ class SequenceStages(SampleStages):
         *,
         on: str = "tokens",
         mode: PackMode = "concat",
-        eod: int | None = None,
-        pad: int = 0,
+        eod: int | str | None = None,
+        pad: int | str = 0,
         long: LongDocuments = "split",
         rest: Rest = "drop",
         group: int | None = None,
@@ -59,7 +64,8 @@ class SequenceStages(SampleStages):
           placed, the longest first, into the first or the fullest sequence that has room. ``long`` says what to do with
           documents that are longer than a sequence: ``"split"``, ``"truncate"`` or ``"drop"``
 
-        ``eod`` is a token to append to every document, ``pad`` the token that pads sequences. Further fields:
+        ``eod`` is a token to append to every document, ``pad`` the token that pads sequences: numbers, or names of the
+        tokenizer that made the tokens. Further fields:
         ``labels`` (the next token, as int64; -100 where there is none), ``segment_ids`` (1, 2, ... for the documents of a
         sequence, 0 for padding), ``position_ids`` (counted within each document) and ``cu_seqlens`` (where documents
         begin and end, for variable-length attention kernels).
@@ -84,8 +90,8 @@ class SequenceStages(SampleStages):
         *,
         stride: int | None = None,
         on: str = "tokens",
-        eod: int | None = None,
-        pad: int = 0,
+        eod: int | str | None = None,
+        pad: int | str = 0,
         rest: Rest = "pad",
         dtype: IntegerDtype = "int64",
         labels: bool = False,
@@ -106,8 +112,8 @@ class SequenceStages(SampleStages):
         self,
         length: int,
         on: str,
-        eod: int | None,
-        pad: int,
+        eod: int | str | None,
+        pad: int | str,
         rest: Rest,
         dtype: IntegerDtype,
         labels: bool,
@@ -116,13 +122,14 @@ class SequenceStages(SampleStages):
         **stage: Any,
     ) -> Self:
         one_of("rest", rest, Rest)
+        tokens = Tokens(self.recipe)
         if eod is not None:
-            stage["eod"] = int(eod)
+            stage["eod"] = tokens.number("eod", eod)
         return self._then(
             op="pack",
             on=on,
             length=whole("length", length),
-            pad=int(pad),
+            pad=tokens.number("pad", pad),
             rest=rest,
             dtype=str(dtype),
             labels=bool(labels),
@@ -136,18 +143,33 @@ class SequenceStages(SampleStages):
 
         The labels are int64, as torch's ``cross_entropy`` wants them, and ``ignore`` (-100) where tokens are not chosen
         and where ``batch(..., ragged="pad")`` pads them. The options are those of :class:`infeed.transforms.MaskTokens`.
+
+        After :meth:`tokenize`, ``mask`` and ``special`` may be names, ``mask="<mask>"``, and ``vocab`` may be left out.
         """
+        given: dict[str, Any] = {**options}
+        tokens = Tokens(self.recipe)
+        if "mask" in options:
+            given["mask"] = tokens.number("mask", options["mask"])
+        if "special" in options:
+            given["special"] = [tokens.number("special", token) for token in options["special"]]
+        if "vocab" not in options:
+            given["vocab"] = tokens.count("vocab")
         out = self._then(op="copy", field=on, to=[labels], keep=True)
-        return out.map(T.MaskTokens(**options), on=[on, labels])
+        return out.map(T.MaskTokens(**given), on=[on, labels])
 
     def corrupt_spans(self, *, on: str = "tokens", targets: str = "targets", **options: Unpack[SpanOptions]) -> Self:
         """Replace spans by sentinels, as in T5: ``on`` becomes the input, ``targets`` what was replaced.
 
         The targets are int64, and ``batch(..., ragged="pad")`` pads them with -100. The options are those of
-        :class:`infeed.transforms.CorruptSpans`.
+        :class:`infeed.transforms.CorruptSpans`; after :meth:`tokenize`, ``sentinel_start`` and ``eos`` may be names.
         """
+        given: dict[str, Any] = {**options}
+        tokens = Tokens(self.recipe)
+        for name in ("sentinel_start", "eos"):
+            if given.get(name) is not None:
+                given[name] = tokens.number(name, given[name])
         out = self._then(op="copy", field=on, to=[targets], keep=True)
-        return out.map(T.CorruptSpans(**options), on=[on, targets])
+        return out.map(T.CorruptSpans(**given), on=[on, targets])
 
     def lengths(self, *, on: str = "tokens", to: str = "length") -> Self:
         """Add the number of elements of ``on`` as the field ``to``: elements from there on are padding."""
