@@ -17,7 +17,7 @@ from .specs import Spec, specs
 try:
     import pyarrow as pa
 except ImportError as error:  # pragma: no cover - depends on the environment
-    raise ImportError("to_arrow needs pyarrow: pip install pyarrow") from error
+    raise ImportError("to_arrow needs pyarrow: pip install infeed[arrow]") from error
 
 if TYPE_CHECKING:
     from ..pipeline import Pipeline

@@ -20,7 +20,7 @@ try:
     import jax
     from jax.sharding import NamedSharding, PartitionSpec, Sharding
 except ImportError as error:  # pragma: no cover - depends on the environment
-    raise ImportError("infeed.jax needs JAX: pip install jax") from error
+    raise ImportError("infeed.jax needs JAX: pip install infeed[jax]") from error
 
 if TYPE_CHECKING:
     from ..pipeline import Pipeline

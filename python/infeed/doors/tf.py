@@ -19,7 +19,7 @@ from .specs import Spec, specs
 try:
     import tensorflow as tf
 except ImportError as error:  # pragma: no cover - depends on the environment
-    raise ImportError("infeed.tf needs TensorFlow: pip install tensorflow") from error
+    raise ImportError("infeed.tf needs TensorFlow: pip install infeed[tf]") from error
 
 if TYPE_CHECKING:
     from ..pipeline import Pipeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Never, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class OrderStages(Description):
 
     def shuffle(
         self,
-        *,
+        *positional: Never,
         seed: int = 0,
         kind: ShuffleKind = "auto",
         window: int | None = None,
@@ -42,6 +42,8 @@ class OrderStages(Description):
 
         Giving ``window`` or ``buffer`` implies the kind. :meth:`quality` measures how well a choice shuffles.
         """
+        if positional:
+            _refuse_size(positional)
         one_of("kind", kind, ShuffleKind)
         stage: dict[str, Any] = {"seed": whole("seed", seed)}
         if kind != "auto":
@@ -178,3 +180,14 @@ class OrderStages(Description):
         if self._functions:
             raise ValueError("an expression filters what infeed reads: put it before the Python functions")
         return self._then(op="filter", expr=expr)
+
+
+def _refuse_size(given: tuple[Any, ...]) -> None:
+    """Raise for a shuffle with a number: elsewhere that is a buffer, and here it could be a seed."""
+    shown = ", ".join(map(repr, given))
+    size = given[0] if isinstance(given[0], int) and not isinstance(given[0], bool) and given[0] > 0 else 1000
+    raise TypeError(
+        f"shuffle({shown}): its arguments have names. shuffle(seed=17) mixes all rows; shuffle(seed=17, buffer={size})"
+        " uses a buffer of that many rows, as WebDataset and tf.data do; shuffle(seed=17, window=8) mixes so many shards"
+        " at a time"
+    )

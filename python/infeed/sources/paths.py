@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..pipeline import Pipeline
+from .commands import expanded, refuse_address
 from .refusals import refuse_data, refuse_item
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -40,13 +41,18 @@ InMemory = Mapping[str, Any] | npt.NDArray[Any] | _ArrowTable | _ArrowBatch | _D
 def path_list(paths: Paths) -> list[str]:
     """One path or several, as a list of text."""
     if isinstance(paths, str | os.PathLike):
-        return [os.fspath(paths)]
+        return _written(os.fspath(paths))
     refuse_data(paths)
     out = []
     for path in paths:
         refuse_item(path)
-        out.append(os.fspath(path))
+        out += _written(os.fspath(path))
     return out
+
+
+def _written(path: str) -> list[str]:
+    refuse_address(path)
+    return expanded(path)
 
 
 def open_format(format: str, paths: Paths, given: Mapping[str, Any]) -> Pipeline:
@@ -92,7 +98,8 @@ def open(paths: Paths | InMemory) -> Pipeline:
     """Read shards or images; the format is detected.
 
     ``paths`` may be one path, a list, a glob, a folder, a brace expansion (``train-{000000..000127}.tar``), several of
-    them joined with ``::``, or a ``file:`` URL.
+    them joined with ``::``, a ``file:`` URL, or ``pipe:COMMAND``, whose output is read from front to back; a range in it
+    (``pipe:curl -sfL https://host/train-{000..127}.tar``) makes one command for each number.
 
     It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).

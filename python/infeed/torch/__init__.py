@@ -2,6 +2,11 @@
 replacement for torch's ``DataLoader``.
 """
 
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:  # pragma: no cover - depends on the environment
+    raise ImportError("infeed.torch needs PyTorch: pip install infeed[torch]") from error
+
 from . import on_device
 from .dataloader import DataLoader
 from .device import DeviceLoader
