@@ -53,16 +53,6 @@ def returning(call: Callable[[Any], Any], whole: str) -> Callable[[Any], Any]:
     return checked
 
 
-def each_value(sample: Any, change: Callable[[Any], Any]) -> Any:
-    """Apply a function to the values of a sample: those of a dict, the items of a tuple, or the one value that it is."""
-    if isinstance(sample, Mapping):
-        return {name: change(value) for name, value in sample.items()}
-    if isinstance(sample, list | tuple):
-        made = [change(value) for value in sample]
-        return type(sample)(*made) if hasattr(sample, "_fields") else type(sample)(made)
-    return change(sample)
-
-
 def _values(sample: Any, on: tuple[str, ...]) -> Any:
     if not isinstance(sample, Mapping):
         raise TypeError(f"on={on[0]!r} needs samples that are dicts, and this one is a {type(sample).__name__}")

@@ -115,6 +115,8 @@ def _told(failed: Failed, batch: _core.Batch, elsewhere: bool) -> BaseException:
     row, key, shard = batch.rows()[failed.at], batch.keys()[failed.at], batch.shards()[failed.at]
     named = "" if key == str(row) else f", key {key!r}"
     error.add_note(f"{failed.function} failed on shard {shard!r}, row {row}{named}")
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        error.add_note("Arrays of varying shape share memory with their shard: copy before writing, x = x.copy()")
     if elsewhere and failed.trace:
         error.add_note("In the worker process:\n" + failed.trace.rstrip())
     return error

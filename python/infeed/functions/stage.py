@@ -13,6 +13,7 @@ import numpy as np
 from .. import _core
 from ..transforms import Transform
 from .adapt import adapted
+from .writable import makes_tensors, with_copies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +49,11 @@ class Function:
             return Prepared(lambda value, rng: value)
         call = adapted(self.call, self.on)
         seed = getattr(call, "seed", None) if call is not self.call else None
+        made: Callable[[Any, Any], Any] = lambda value, rng: call(value)  # noqa: E731
         if takes_rng(self.call):
-            return Prepared(lambda value, rng: call(value, rng=rng()), seed)
-        return Prepared(lambda value, rng: call(value), seed)
+            made = lambda value, rng: call(value, rng=rng())  # noqa: E731
+        # Batches are writable as they are.
+        return Prepared(with_copies(made) if self.op != "map_batch" and makes_tensors(self.call) else made, seed)
 
 
 @dataclasses.dataclass(frozen=True)

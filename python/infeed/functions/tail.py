@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .apply import Later, apply, bound, each_value, on_fields, returning
+from .apply import Later, apply, bound, on_fields, returning
 from .collate import New
 from .layouts import FieldLayouts
 from .seeds import ROW, Kept, seed_all
 from .stage import Function, Prepared, takes_rng
+from .values import each_value
 
 
 @dataclasses.dataclass(slots=True, repr=False)
