@@ -21,8 +21,15 @@ MOST_COPIED = 256 << 20
 BLOCK = 65_536
 
 
-def from_table(table: Any, *, what: str, name: str) -> Pipeline:
-    """The rows of a ``pyarrow.Table``. ``what`` says what it was made of, for ``explain()``."""
+class TooLarge(ValueError):
+    """A table that would have to be copied, and is too large for that."""
+
+
+def from_table(table: Any, *, what: str, name: str, most: int | None = None) -> Pipeline:
+    """The rows of a ``pyarrow.Table``. ``what`` says what it was made of, for ``explain()``.
+
+    A table that cannot be used in place and has more than ``most`` bytes raises :class:`TooLarge`, with the reason.
+    """
     names = table.column_names
     if len(set(names)) < len(names):
         raise ValueError(
@@ -35,30 +42,32 @@ def from_table(table: Any, *, what: str, name: str) -> Pipeline:
     table = _with_plain_types(table)
     if max(column.num_chunks for column in table.columns) > 1 and table.nbytes <= MOST_COPIED:
         table = table.combine_chunks()
-    odd = next((column for column in names if _odd(table.column(column))), None)
-    chunks = [] if odd is not None else _chunks(table)
-    if not chunks:
-        return _kept(table, f"{what} -> a copy in memory in Arrow's format: {_reason(table, odd)}")
+    chunks = _chunks(table)
+    if isinstance(chunks, str):
+        if most is not None and table.nbytes > most:
+            raise TooLarge(chunks)
+        return _kept(table, f"{what} -> a copy in memory in Arrow's format: {chunks}")
     words = f"{what} -> its columns, used where they lie"
     if len(chunks) == 1:
         return of_arrays(Arrays(chunks[0], (), words), name)
     return concat(of_arrays(Arrays(part, (), words), f"{name} {at}") for at, part in enumerate(chunks))
 
 
-def _reason(table: Any, odd: str | None) -> str:
-    if odd is None:
-        return "lists of a column differ in length"
-    column = table.column(odd)
-    return f"the column {odd!r} " + ("has missing values" if column.null_count else f"is {column.type}")
-
-
-def _chunks(table: Any) -> list[dict[str, Any]]:
-    """The columns of every chunk; empty if lists of a column differ in length between chunks."""
-    batches = [batch for batch in table.to_batches() if batch.num_rows]
-    out = [{name: _cells(batch.column(name)) for name in table.column_names} for batch in batches]
-    for name in table.column_names:
-        if len({part[name].shape[1:] for part in out if isinstance(part[name], np.ndarray)}) > 1:
-            return []
+def _chunks(table: Any) -> list[dict[str, Any]] | str:
+    """The columns of every chunk, or why they cannot be used in place."""
+    out: list[dict[str, Any]] = []
+    for batch in table.to_batches():
+        part = {}
+        for name in table.column_names if batch.num_rows else ():
+            column = batch.column(name)
+            part[name] = _cells(column)
+            if part[name] is None:
+                return f"the column {name!r} " + ("has missing values" if column.null_count else f"is {column.type}")
+        if part:
+            out.append(part)
+    for name, first in out[0].items():
+        if isinstance(first, np.ndarray) and any(part[name].shape[1:] != first.shape[1:] for part in out):
+            return f"lists of the column {name!r} differ in length"
     return out
 
 
@@ -76,11 +85,6 @@ def _with_plain_types(table: Any) -> Any:
             wide = pa.large_string() if str(kind) == "string_view" else pa.large_binary()
             table = table.set_column(at, table.column_names[at], column.cast(wide))
     return table
-
-
-def _odd(column: Any) -> bool:
-    """Whether a column has no arrays, text or bytes that can be used in place."""
-    return any(_cells(chunk) is None for chunk in column.chunks)
 
 
 def _cells(array: Any) -> Any:
@@ -109,9 +113,12 @@ def _stacked(array: Any) -> Any:
     types = sys.modules["pyarrow"].types
     shape = [len(array)]
     while types.is_list(array.type) or types.is_large_list(array.type) or types.is_fixed_size_list(array.type):
+        if array.null_count:
+            return None
         inner = array.flatten()
         width = len(inner) // max(1, len(array))
-        if array.null_count or not width or not (np.asarray(array.value_lengths()) == width).all():
+        fixed = types.is_fixed_size_list(array.type)
+        if not width or not (fixed or (np.asarray(array.value_lengths()) == width).all()):
             return None
         shape.append(width)
         array = inner

@@ -83,6 +83,7 @@ def shown(data: Any) -> str:
     """What an object is, in words."""
     cls = type(data)
     root = cls.__module__.partition(".")[0]
+    root = {"datasets": "Hugging Face"}.get(root, root)
     article = "an" if cls.__name__[0] in "AEIOU" else "a"
     return f"{article} {cls.__name__}" if root in ("builtins", "__main__") else f"{article} {cls.__name__} of {root}"
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..pipeline import Pipeline
-from .arrow_tables import from_table
+from .arrow_tables import TooLarge, from_table
 from .memory import of_samples
+
+#: Tables of Hugging Face lie in files that are mapped: a copy in memory may not be larger than this.
+MOST_KEPT = 1 << 30
 
 
 def from_dataset(dataset: Any, name: str) -> Pipeline:
@@ -24,7 +27,11 @@ def from_dataset(dataset: Any, name: str) -> Pipeline:
     if isinstance(picked, slice):
         table = table.slice(picked.start, picked.stop - picked.start)
         picked = None
-    pipeline = from_table(table.select(names), what=what, name=name)
+    try:
+        pipeline = from_table(table.select(names), what=what, name=name, most=MOST_KEPT)
+    except TooLarge as reason:
+        cure = "to_parquet() writes what infeed.parquet reads without Python"
+        return of_samples(dataset, name, f"{what} -> samples made in Python, by data[row]: {reason}; {cure}")
     return pipeline if picked is None else pipeline.subset(picked)
 
 
