@@ -18,6 +18,7 @@ from . import live
 from .dummy import Dummy, made_up
 from .face import Face
 from .memory import in_bytes
+from .numbered import Numbered
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..pipeline import Pipeline
 
 
-class Loader(Face):
+class Loader(Numbered, Face):
     """Iterates over the batches of a pipeline: each ``iter(loader)`` starts the next epoch.
 
     All options have defaults. Threads, prefetch and memory never change which batches come:
