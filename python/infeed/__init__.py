@@ -25,7 +25,10 @@ _OFFERS = {
         "__version__",
         "usable_cpus",
     ),
-    ".batch": ("Batch",),
+    ".batch": (
+        "Batch",
+        "Sample",
+    ),
     ".doors.loader": ("Loader",),
     ".errors": (
         "DataChangedError",
@@ -43,6 +46,8 @@ _OFFERS = {
     ),
     ".pipeline": ("Pipeline",),
     ".reports": (
+        "Field",
+        "Fields",
         "Ledger",
         "Quality",
         "Stats",
@@ -84,7 +89,7 @@ _OFFERS = {
     ),
     ".writer": ("ShardWriter",),
 }
-_MODULES = ("decoders", "stores", "transforms")
+_MODULES = ("decoders", "show", "stores", "transforms")
 #: Modules that are not part of the interface, and can be reached without importing them.
 _INNER = ("batch", "doors", "errors", "functions", "launch", "pipeline", "recipes", "reports", "sources", "writer")
 _PLACES = {name: module for module, names in _OFFERS.items() for name in names}

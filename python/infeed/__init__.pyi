@@ -1,6 +1,6 @@
-from . import decoders, stores, transforms
+from . import decoders, show, stores, transforms
 from ._core import __version__, usable_cpus
-from .batch import Batch
+from .batch import Batch, Sample
 from .doors.loader import Loader
 from .errors import (
     DataChangedError,
@@ -14,7 +14,7 @@ from .errors import (
 )
 from .launch import World, world
 from .pipeline import Pipeline
-from .reports import Ledger, Quality, Stats, Verdict
+from .reports import Field, Fields, Ledger, Quality, Stats, Verdict
 from .sources import (
     Generated,
     arrays,
@@ -54,6 +54,8 @@ from .writer import ShardWriter
 __all__ = [
     "Batch",
     "DataChangedError",
+    "Field",
+    "Fields",
     "FormatError",
     "Generated",
     "Ledger",
@@ -61,6 +63,7 @@ __all__ = [
     "Pipeline",
     "PlanError",
     "Quality",
+    "Sample",
     "SampleError",
     "ShardWriter",
     "StateError",
@@ -92,6 +95,7 @@ __all__ = [
     "mds",
     "open",
     "parquet",
+    "show",
     "sqlite",
     "stores",
     "stream",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..batch import Batch
 from .dummy import random_array
 from .memory import as_numpy, bfloat16
+
+if TYPE_CHECKING:
+    from ..pipeline.sights import Sight
 
 
 class Face:
@@ -19,12 +22,14 @@ class Face:
     """Fields of a batch that is a tuple."""
     _kinds: dict[str, str]
     """The kind of each field: image, array, text, bytes or json."""
+    _sights: Mapping[str, Sight]
+    """How each field is drawn."""
 
     def _hand_out(self, batch: _core.Batch) -> Any:
         if self._tuple is not None:
             return tuple(self._field(batch, name) for name in self._tuple)
         out = Batch()
-        out._core = batch
+        out._core, out._sights = batch, self._sights
         for name in self._kinds:
             out[name] = self._field(batch, name)
         return out

@@ -75,7 +75,7 @@ class Layer:
         value = _each(loader._arranged(result.value), loader._leaf, loader._item)
         if isinstance(value, dict):
             value = Batch(value)
-            value._core, value._kept = batch, result.kept
+            value._core, value._kept, value._sights = batch, result.kept, loader._sights
         return loader._whole(value, batch)
 
     def stats(self, seconds: float) -> tuple[dict[str, Any], str]:

@@ -14,6 +14,7 @@ from ..doors.options import ON_DEVICE, DeviceOptions, LoaderOptions, TorchOption
 from ..reports import Quality, Verdict
 from .batches import BatchStages
 from .lookalikes import warn_of_masks
+from .looking import Looks
 from .order import OrderStages
 from .sequences import SequenceStages
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..torch import DeviceLoader, TorchLoader
 
 
-class Pipeline(OrderStages, SequenceStages, BatchStages):
+class Pipeline(Looks, OrderStages, SequenceStages, BatchStages):
     """What to read and what to do with it. Every method gives a new pipeline; nothing runs until a door is opened.
 
     The doors are :meth:`to_numpy`, :meth:`to_torch`, :meth:`to_jax`, :meth:`to_tf` and :meth:`to_arrow`. A

@@ -30,7 +30,7 @@ _WORDS = {"int", "float", "text", "json"}
 
 def decoders_of(pipeline: Description) -> dict[str, str]:
     """The decoder of every encoded field. Fields that are neither images nor arrays nor text are left out."""
-    _refuse_what_is_read_once(pipeline)
+    refuse_what_is_read_once(pipeline, 'decode("auto")', ": name the decoders")
     plan = pipeline.plan
     encoded = [name for name, kind, _ in plan.fields if kind == "bytes"]
     seen: dict[str, Counter[str]] = {name: Counter() for name in encoded}
@@ -41,13 +41,13 @@ def decoders_of(pipeline: Description) -> dict[str, str]:
     return {name: decoder for name, decoder in found.items() if decoder}
 
 
-def _refuse_what_is_read_once(pipeline: Description) -> None:
+def refuse_what_is_read_once(pipeline: Description, what: str, cure: str = "") -> None:
     """Raise where the rows that are looked at would be lost to the reader."""
     once = [str(path) for path in _paths(pipeline.recipe) if path in ("-", "/dev/stdin") or Path(path).is_fifo()]
     rows = [getattr(given, "rows", None) for given in pipeline._given.values()]
     once += ["a generator" for item in rows if isinstance(item, Iterator)]
     if once:
-        raise ValueError(f'decode("auto") reads some rows, and {once[0]} can be read only once: name the decoders')
+        raise ValueError(f"{what} reads some rows, and {once[0]} can be read only once{cure}")
 
 
 def _paths(recipe: Mapping[str, Any]) -> Iterator[str]:

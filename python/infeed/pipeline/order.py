@@ -79,11 +79,6 @@ class OrderStages(Description):
             raise TypeError(f"subset takes whole numbers, a slice, a mask or a fraction, got {array.dtype}")
         return self._then(op="pick", places=integers(array))
 
-    def __getitem__(self, which: slice) -> Self:
-        if not isinstance(which, slice):
-            raise TypeError("a pipeline takes slices, pipeline[:1000]; subset([...]) takes indices")
-        return self.subset(which)
-
     def random_split(self, lengths: Sequence[int] | Sequence[float], *, seed: int = 0) -> list[Self]:
         """Split at random into parts of these lengths: counts, or fractions that add up to at most 1.
 

@@ -177,7 +177,7 @@ class DeviceLoader(TorchLoader):
         if not isinstance(batch, Batch):
             return moved
         out = Batch(moved)
-        out._core, out._kept = batch._core, batch._kept
+        out._core, out._kept, out._sights = batch._core, batch._kept, batch._sights
         return out
 
     def _lies_last(self, images: torch.Tensor) -> torch.Tensor:

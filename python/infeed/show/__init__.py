@@ -1,0 +1,9 @@
+"""Look at samples: as a page (:func:`html`), as one picture (:func:`grid`).
+
+Pipelines, batches and samples show themselves in notebooks; this is the same for files. Only NumPy is needed.
+"""
+
+from .page import html
+from .sheet import grid
+
+__all__ = ["grid", "html"]
