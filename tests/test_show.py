@@ -1,4 +1,4 @@
-"""Samples to look at: pages, grids, and what is drawn on images."""
+"""Samples to look at: pages, grids, what is drawn on images, and the command `infeed show`."""
 
 from __future__ import annotations
 
@@ -397,3 +397,29 @@ def test_grid(tmp_path):
     with pytest.raises(ValueError, match="side"):
         infeed.show.grid(pipe, tmp_path / "no.png", side=0)
     assert not (tmp_path / "no.png").exists()
+
+
+def test_command(tmp_path, shards, capsys):
+    show = infeed.show.command
+    assert show([shards, "--rows", "3"]) == 0
+    assert capsys.readouterr().out.startswith("Batch of 3\n  cls  int64")
+    assert show([shards, "-o", str(tmp_path / "a.png")]) == 0 and seen_in(tmp_path / "a.png").shape[1] > 400
+    assert show([shards, "-o", str(tmp_path / "a.html"), "--rows", "5", "--seed", "3"]) == 0
+    keys = [row[0] for row in Page((tmp_path / "a.html").read_text()).rows[1:]]
+    order = infeed.open(shards).shuffle(seed=3).order(0, 0, 5)
+    assert keys == [f"{at}s{row:05d}" for at, row in enumerate(order)]
+    capsys.readouterr()
+    for wrong in (["--rows", "0"], ["-o", "a.gif"], ["--seed", "-1"], ["-o", "a.html", "--rows", "17"], ["--what"]):
+        assert show([shards, *wrong]) == 2
+    assert show([str(tmp_path / "none.tar")]) == 1 and "none.tar" in capsys.readouterr().err
+    assert show(["--help"]) == 0 and "infeed show" in capsys.readouterr().out
+
+
+def test_the_program_has_the_command(tmp_path, shards):
+    run = [sys.executable, "-m", "infeed", "show"]
+    subprocess.run([*run, shards, "-o", str(tmp_path / "a.png"), "--rows", "2"], check=True, capture_output=True)
+    assert seen_in(tmp_path / "a.png").any()
+    assert subprocess.run([*run, str(tmp_path / "none.tar")], capture_output=True).returncode == 1
+    code = "import sys; sys.argv = ['infeed', '--version']\nimport infeed.__main__ as m\n"
+    code += "try: m.main()\nexcept SystemExit: pass\nassert 'numpy' not in sys.modules, 'other commands stay fast'"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
