@@ -55,6 +55,8 @@ class Looks(OrderStages):
         }
         names = list(found) if plan.tuple is None else list(plan.tuple)
         note = "Python functions run after this: peek() shows what they make" if self._runs_python else ""
+        if not note and any(field.kind == "bytes" for field in found.values()):
+            note = 'bytes are as they are stored: decode("auto") decodes them'
         return Fields({name: found[name] for name in names}, note)
 
     @overload

@@ -17,18 +17,20 @@ from .words import column, cut, number, short
 
 #: Bounds of a page: samples, fields, pixels of a picture's longer side, characters of a text.
 SAMPLES, FIELDS, SIDE, TEXT = 16, 32, 128, 200
+_PICTURES = ("image", "mask", "masks")
 #: Arrays of so many numbers are written out.
 _NUMBERS = 8
 
 _STYLE = """
 .infeed-show{font:13px/1.45 system-ui,sans-serif;max-width:100%}
 .infeed-show .infeed-scroll{overflow-x:auto;max-width:100%}
-.infeed-show table{border-collapse:collapse;margin:.4em 0}
-.infeed-show th,.infeed-show td{border:1px solid rgba(128,128,128,.35);padding:4px 8px;text-align:left;
-vertical-align:top;max-width:22em;overflow-wrap:anywhere}
+.infeed-show table{border-collapse:collapse;margin:.4em 0;table-layout:auto;width:auto}
+.infeed-show th,.infeed-show td{border:1px solid rgba(128,128,128,.35);padding:4px 8px;
+text-align:left!important;
+vertical-align:top;max-width:22em;overflow-wrap:break-word}
 .infeed-show th{font-weight:600;white-space:nowrap}
 .infeed-show th small,.infeed-show .infeed-dim{font-weight:400;opacity:.65}
-.infeed-show td.infeed-text{min-width:16em}
+.infeed-show td.infeed-text{min-width:16em;overflow-wrap:anywhere}
 .infeed-show img{display:block;max-width:none;margin:0}
 .infeed-show p{margin:.3em 0}
 """
@@ -77,7 +79,8 @@ def plain(text: str, most: int) -> str:
 
 
 def _parts(view: View, title: str | None) -> Iterator[str]:
-    names = view.names[:FIELDS]
+    # Pictures first: on a small screen they are what one sees without scrolling.
+    names = sorted(view.names, key=lambda name: view.sights[name].kind not in _PICTURES)[:FIELDS]
     yield f"<div class=infeed-show><style>{_STYLE}</style>"
     if title is not None:
         yield f"<p>{plain(title, TEXT)}</p>"

@@ -46,7 +46,8 @@ def view_of(thing: Any, most: int) -> View:
 
 def _of_sample(sample: Sample) -> View:
     sights = {name: _sight(name, value, sample._sights) for name, value in sample.items()}
-    return View("1 sample", [sample], sights, list(sample), 1, dict(sample), {}, [])
+    keys = [] if sample._from is None else [sample["__key__"]]
+    return View("Sample", [sample], sights, list(sample), 1, dict(sample), {}, keys)
 
 
 def _of_batch(batch: Mapping[str, Any], most: int) -> View:
