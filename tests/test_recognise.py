@@ -28,7 +28,7 @@ from torch.utils.data import (  # noqa: E402
 from torchvision.datasets import ImageFolder  # noqa: E402
 from torchvision.transforms import v2  # noqa: E402
 
-from infeed.torch.recognise import Refusal, take_over  # noqa: E402
+from infeed.torch.recognise import Refusal, Unknown, take_over  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_changes_between_epochs_are_noticed(root: Path) -> None:
     del data.samples[3:]
     same(list(loader), list(takeover.iterate(loader)), 30)
     data.transform = np.asarray
-    with pytest.raises(RuntimeError, match=r"was taken over, and now it cannot be.*left in Python"):
+    with pytest.raises(Unknown, match="left in Python"):
         takeover.iterate(loader)
 
 
@@ -124,7 +124,7 @@ def test_a_loop_can_be_left_and_errors_come_in_order(root: Path) -> None:
         break
     batches = takeover.iterate(loader)
     assert [len(next(batches)[1]) for _ in range(2)] == [2, 2]
-    with pytest.raises(IndexError, match="index 99"):
+    with pytest.raises(IndexError, match="list index out of range"):
         next(batches)
     takeover.close()
 

@@ -71,5 +71,5 @@ def test_parts_must_leave_the_same(root: Path) -> None:
 
 def test_what_stays_an_image_cannot_be_collated(root: Path) -> None:
     data = ImageFolder(str(root), transform=v2.Compose([v2.CenterCrop(9), v2.Lambda(on_pil)]))
-    with DataLoader(data, batch_size=4) as loader, pytest.raises(TypeError, match="default_collate takes tensors"):
+    with DataLoader(data, batch_size=4) as loader, pytest.raises(TypeError, match="batch must contain tensors"):
         next(iter(loader))

@@ -141,7 +141,14 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     def __iter__(self) -> Any:
         takeover = self._native()
         if takeover is not None:
-            return takeover.iterate(self)
+            from .recognise import Unknown
+
+            try:
+                return takeover.iterate(self)
+            except Unknown as why:
+                # Changed since the last epoch: from now on as torch does it.
+                takeover.close()
+                self._takeover, self._reason = None, str(why)
         if self.native is True:
             raise PlanError(f"native=True, but this loader cannot run natively.\n{self.explain()}")
         if isinstance(self._iterator, PoolIterator) and not self._iterator.is_alive():

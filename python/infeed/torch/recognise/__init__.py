@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch.utils.data import DataLoader
-from torch.utils.data._utils.collate import default_collate
+from torch.utils.data import BatchSampler, DataLoader
 
 from . import huggingface, shards, tensors, vision
 from .leaf import Tree, tree
+from .own import is_default_collate
 from .takeover import Takeover
 from .words import Refusal, Unknown
 
-__all__ = ["Refusal", "Takeover", "take_over"]
+__all__ = ["Refusal", "Takeover", "Unknown", "take_over"]
 
 
 def take_over(loader: DataLoader[Any]) -> Takeover | Refusal:
@@ -25,6 +25,9 @@ def take_over(loader: DataLoader[Any]) -> Takeover | Refusal:
         return Takeover(loader, _read)
     except Unknown as why:
         return Refusal(str(why))
+    except Exception as error:
+        # A data set may raise anything when it is looked at. What torch can iterate must not fail here.
+        return Refusal(f"looking at it raised {type(error).__name__}: {error}")
 
 
 def _read(loader: DataLoader[Any]) -> Tree:
@@ -35,8 +38,10 @@ def _read(loader: DataLoader[Any]) -> Tree:
         return found
     if loader.batch_sampler is None:
         raise Unknown("batch_size=None hands out single samples, which are not made natively")
-    if loader.collate_fn is not default_collate:
+    if not is_default_collate(loader.collate_fn):
         raise Unknown("its collate_fn is not torch's default_collate")
+    if isinstance(loader.sampler, BatchSampler):
+        raise Unknown("its sampler gives lists of indices, which are left to the data set")
     return tree(loader.dataset, _known)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from torch.utils.data import ConcatDataset, Subset
 
 from ... import _core
 from ...pipeline import Pipeline
+from .own import is_own
 from .words import Unknown
 
 Rows = npt.NDArray[np.int64]
+Check = Callable[[Iterable[int]], bool]
 
 
 @dataclasses.dataclass
@@ -37,6 +39,8 @@ class Leaf:
     after: dict[str, Callable[[Any], Any]] = dataclasses.field(default_factory=dict)
     #: The Python part for the first field of each sample, after the native part.
     rest: Callable[[Any], Any] | None = None
+    #: Given rows: whether the native samples of all of them are as torch's. None: always. Known when ``make`` was called.
+    check: Callable[[], Check | None] = lambda: None
 
 
 @dataclasses.dataclass
@@ -65,6 +69,15 @@ class Tree:
         """Rows of all leaves."""
         return sum(leaf.rows for leaf in self.leaves)
 
+    def checks(self) -> Iterator[tuple[int, int, Check]]:
+        """First row, the row after the last one, and check of the leaves that have one."""
+        start = 0
+        for leaf in self.leaves:
+            check = leaf.check()
+            if check is not None:
+                yield start, start + leaf.rows, check
+            start += leaf.rows
+
     def same(self, other: Tree) -> bool:
         """Whether the other tree has the same samples."""
         if (self.rows is None) != (other.rows is None) or len(self.leaves) != len(other.leaves):
@@ -90,11 +103,13 @@ class Same:
 def tree(dataset: Any, known: Callable[[Any], Tree]) -> Tree:
     """Follow Subset and ConcatDataset down to data sets that are ``known``."""
     if type(dataset) is Subset:
+        unchanged(dataset, Subset)
         below = tree(dataset.dataset, known)
         chosen = _chosen(dataset.indices, len(below))
         rows = chosen if below.rows is None else below.rows[chosen]
         return Tree(below.leaves, rows, [f"Subset of {len(chosen)} rows: index arithmetic", *below.words])
     if type(dataset) is ConcatDataset:
+        unchanged(dataset, ConcatDataset)
         parts = [tree(part, known) for part in dataset.datasets]
         return _lined_up(parts)
     return known(dataset)
@@ -127,8 +142,11 @@ def _chosen(indices: Any, length: int) -> Rows:
 
 def unchanged(dataset: Any, base: type, *names: str) -> None:
     """Refuse a subclass that overrides what makes samples."""
+    package = base.__module__.partition(".")[0]
     for name in ("__getitem__", "__len__", "__getitems__", *names):
-        if getattr(type(dataset), name, None) is not getattr(base, name, None):
+        method = getattr(base, name, None)
+        own = name in vars(dataset) or getattr(type(dataset), name, None) is not method
+        if own or (method is not None and not is_own(method, package) and not is_own(method, "torch")):
             raise Unknown(f"{type(dataset).__name__} has a {name} of its own, so only Python knows its samples")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import operator
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,36 +66,115 @@ class Drawn(_BaseDataLoaderIter):
         return data
 
 
+@dataclasses.dataclass(slots=True)
+class Asked:
+    """A batch that the sampler asks for, and its native rows; None if it is not a list of indices of single rows."""
+
+    indices: Any
+    rows: list[int] | None
+
+
 class Given:
-    """Turns batches of indices into batches of native rows. Keeps an error until the batches before it are handed out."""
+    """Turns what a sampler gives into batches of native rows. Remembers batches that are under way."""
 
-    def __init__(self, tree: Tree, copies: int) -> None:
-        self.rows = None if tree.rows is None else tree.rows.tolist()
-        self.length = len(tree)
-        self.total = tree.total
-        self.copies = copies
-        self.error: Exception | None = None
+    def __init__(self, tree: Tree, copies: int, indices: Iterator[Any]) -> None:
+        self._indices = indices
+        self._table = None if tree.rows is None else tree.rows.tolist()
+        self._length = len(tree)
+        self._total = tree.total
+        self._checks = list(tree.checks())
+        self._copies = copies
+        self._drawn = bytearray(tree.total) if copies > 1 else None
+        self._next: deque[Asked] = deque()
+        self._under_way: deque[Asked] = deque()
+        self._error: Exception | None = None
 
-    def batches(self, indices: Iterable[Any]) -> Iterator[list[int]]:
-        """Rows, batch by batch."""
-        drawn = bytearray(self.total) if self.copies > 1 else None
+    def native(self) -> Iterator[list[int]]:
+        """Rows, batch by batch, until the end, an error of the sampler, or a batch that cannot be made natively."""
+        while True:
+            try:
+                asked = self.peek()
+            except StopIteration:
+                return
+            except Exception as error:
+                # Raised after the batches before it were handed out.
+                self._error = error
+                return
+            if asked.rows is None:
+                return
+            self._under_way.append(self._next.popleft())
+            yield asked.rows
+
+    def peek(self) -> Asked:
+        """The next batch, which stays the next. Raises what the sampler raises, ``StopIteration`` at the end."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        if not self._next:
+            indices = next(self._indices)
+            if not isinstance(indices, list):
+                indices = _listed(indices)
+            self._next.append(Asked(indices, self._rows(indices)))
+        return self._next[0]
+
+    def pop(self) -> Asked:
+        """Take the next batch."""
+        return self._next.popleft()
+
+    def done(self) -> None:
+        """The first batch under way was handed out."""
+        self._under_way.popleft()
+
+    def failed(self) -> Asked:
+        """Take the first batch under way. Those after it come again."""
+        asked = self._under_way.popleft()
+        self._next.extendleft(reversed(self._under_way))
+        self._under_way.clear()
+        return asked
+
+    def _rows(self, indices: Any) -> list[int] | None:
+        if not isinstance(indices, list) or not indices:
+            return None
+        length = self._length
         try:
-            for batch in indices:
-                rows = [self._row(index) for index in batch]
-                if drawn is not None:
-                    for at, row in enumerate(rows):
-                        rows[at] = row + drawn[row] * self.total
-                        drawn[row] = (drawn[row] + 1) % self.copies
-                yield rows
-        except Exception as error:
-            self.error = error
+            rows = [i if type(i) is int and 0 <= i < length else _index(i, length) for i in indices]
+        except (TypeError, IndexError):
+            return None
+        if self._table is not None:
+            table = self._table
+            rows = [table[row] for row in rows]
+        for start, stop, check in self._checks:
+            if not check(row - start for row in rows if start <= row < stop):
+                return None
+        if self._drawn is not None:
+            drawn = self._drawn
+            for at, row in enumerate(rows):
+                rows[at] = row + drawn[row] * self._total
+                drawn[row] = (drawn[row] + 1) % self._copies
+        return rows
 
-    def _row(self, index: Any) -> int:
-        at = operator.index(index)
-        at = at + self.length if at < 0 else at
-        if not 0 <= at < self.length:
-            raise IndexError(f"the sampler gave the index {index}, and the data set has {self.length} samples")
-        return at if self.rows is None else self.rows[at]
+
+def _listed(indices: Any) -> Any:
+    """A batch of a sampler as a list, if it is one."""
+    try:
+        return list(indices)
+    except TypeError:
+        return indices
+
+
+def _index(index: Any, length: int) -> int:
+    """The row of an index that is no plain one. Raises if it is none of a single row: a bool is a mask."""
+    if isinstance(index, bool | np.bool_) or (isinstance(index, torch.Tensor | np.ndarray) and _is_mask(index)):
+        raise TypeError("a mask")
+    at = operator.index(index)
+    at = at + length if at < 0 else at
+    if not 0 <= at < length:
+        raise IndexError(index)
+    return at
+
+
+def _is_mask(index: Any) -> bool:
+    return bool(index.ndim) or index.dtype in (torch.bool, np.bool_)
 
 
 def copies(loader: DataLoader[Any], tree: Tree) -> int:

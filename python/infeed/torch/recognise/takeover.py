@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from ... import _core, sources
+from ... import sources
 from ...batch import Batch
 from ...pipeline import Pipeline
 from ..loader import TorchLoader
+from .batches import Batches, Slow
 from .leaf import Leaf, Tree
 from .order import Drawn, Given, copies
 from .words import Unknown
 
-Stream = Callable[[_core.Plan], Iterator[list[int]]]
 Reader = Callable[["DataLoader[Any]"], Tree]
 
 
@@ -25,13 +25,14 @@ class Takeover:
     """Makes the batches of a DataLoader over a recognised data set: the order is torch's, the work is native.
 
     Changes between epochs (``dataset.transform``, ``dataset.samples``, the indices of a Subset) are detected when the
-    next epoch begins.
+    next epoch begins. A batch that cannot be made natively is made by torch's own code (:class:`Batches`).
     """
 
     def __init__(self, loader: DataLoader[Any], read: Reader) -> None:
         self._read = read
         self._epochs = 0
         self._seed = 0
+        self._slow = Slow()
         self._build(loader, read(loader))
 
     def _build(self, loader: DataLoader[Any], tree: Tree) -> None:
@@ -43,13 +44,13 @@ class Takeover:
             self._loader = _open(_finished(pipeline, loader, tree), loader, tree.rest)
 
     def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
-        """One epoch. Seed and indices are drawn now, in the order in which torch's own iterators draw them."""
-        try:
-            tree = self._read(loader)
-        except Unknown as why:
-            raise RuntimeError(
-                f"this DataLoader was taken over, and now it cannot be: {why}; make a new one"
-            ) from None
+        """One epoch. Seed and indices are drawn now, in the order in which torch's own iterators draw them.
+
+        Raises :class:`Unknown`, before anything is drawn, if the loader was changed to what cannot be made natively.
+        """
+        if self._slow.given_up:
+            raise Unknown(self._slow.given_up)
+        tree = self._read(loader)
         if not tree.same(self._tree) or copies(loader, tree) > self._copies:
             self.close()
             self._build(loader, tree)
@@ -59,22 +60,16 @@ class Takeover:
         # The epoch number for random transforms: the seed that torch drew, incremented if it draws no new one.
         epoch = (self._seed + (self._epochs if again else 0)) % 2**63
         self._epochs += 1
-        drawn.batches = (
-            self._batches(drawn.indices, epoch) if tree.stream is None else self._stream(tree.stream, epoch)
-        )
+        if tree.stream is None:
+            given = Given(self._tree, self._copies, drawn.indices)
+            drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), self._slow.of(loader, epoch))
+        else:
+            drawn.batches = self._native(tree.stream(self._loader.pipeline.plan), epoch)
         return drawn
 
-    def _batches(self, indices: Iterator[Any], epoch: int) -> Iterator[Any]:
-        given = Given(self._tree, self._copies)
+    def _native(self, rows: Iterator[list[int]], epoch: int) -> Iterator[Any]:
         first = self._tree.leaves[0]
-        for batch in self._loader.over(given.batches(indices), epoch=epoch):
-            yield collate(first, batch)
-        if given.error is not None:
-            raise given.error
-
-    def _stream(self, stream: Stream, epoch: int) -> Iterator[Any]:
-        first = self._tree.leaves[0]
-        for batch in self._loader.over(stream(self._loader.pipeline.plan), epoch=epoch):
+        for batch in self._loader.over(rows, epoch=epoch):
             yield collate(first, batch)
 
     def explain(self) -> str:
@@ -94,6 +89,7 @@ class Takeover:
             lines.append(
                 f"  rows that the sampler repeats in one epoch: {self._copies} different draws, then these recur"
             )
+        lines += self._slow.words()
         threads = self._loader.stats()["threads"]
         if self._tree.rest is None:
             lines.append(f"threads: {threads} (threads= sets their number); num_workers starts no processes here")
@@ -136,7 +132,7 @@ def _open(pipeline: Pipeline, loader: DataLoader[Any], rest: Any) -> TorchLoader
             raise Unknown("its rows cannot be looked up (compressed tars are streams)")
         opened: TorchLoader = pipeline.to_torch(**options)
         return opened
-    except (ValueError, OSError) as error:
+    except (ValueError, TypeError, OSError) as error:
         raise Unknown(f"the native pipeline refuses it: {error}") from error
 
 

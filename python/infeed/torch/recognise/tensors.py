@@ -13,6 +13,9 @@ from ...pipeline import Pipeline
 from .leaf import Leaf, Same, unchanged
 from .words import Unknown
 
+KNOWN = {torch.bool, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.uint32, torch.int32, torch.uint64}
+KNOWN |= {torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64}
+
 
 def leaf(dataset: Any) -> Leaf | None:
     """The twin of a TensorDataset; None for anything else."""
@@ -36,7 +39,8 @@ def leaf(dataset: Any) -> Leaf | None:
 
     kinds = ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape[1:])}" for t in tensors)
     words = [f"TensorDataset of {len(dataset)} rows ({kinds}) -> infeed.arrays on the same memory"]
-    mark = ("tensors", [Same(tensor) for tensor in tensors])
+    # A tensor can get other memory (`.data = ...`) and stay the same object.
+    mark = ("tensors", [(Same(t), t.data_ptr(), t.shape, t.dtype) for t in tensors])
     return Leaf(len(dataset), make, names, None, False, words, mark, after)
 
 
@@ -47,7 +51,7 @@ def _check(tensor: torch.Tensor) -> None:
         raise Unknown("a tensor of it is not a dense tensor in the CPU's memory")
     if tensor.requires_grad:
         raise Unknown("a tensor of it requires a gradient, which a copy would lose")
-    if tensor.is_complex() or tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
+    if tensor.dtype not in KNOWN or tensor.is_conj() or tensor.is_neg():
         raise Unknown(f"a tensor of it is {tensor.dtype}, which has no native twin")
     if tensor.numel() == 0:
         raise Unknown("a tensor of it is empty")

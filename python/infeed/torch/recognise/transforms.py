@@ -13,7 +13,11 @@ from typing import Any
 import torch
 
 from .chain import Chain, Form, fill, interpolation, make, resizing
+from .own import check_methods
 from .words import Unknown, short
+
+# What a transform does is in these; a program that replaces one means its replacement.
+METHODS = ("__call__", "forward", "transform", "make_params", "get_params")
 
 
 def translate(transform: Any, chain: Chain, *, in_part: bool = False) -> Chain:
@@ -44,9 +48,11 @@ def _flat(transform: Any) -> Iterator[Any]:
     if transform is None:
         return
     if _is_torchvision(transform, "Compose"):
+        check_methods(transform, "torchvision", *METHODS)
         for inner in transform.transforms:
             yield from _flat(inner)
     elif type(transform) is torch.nn.Sequential:
+        check_methods(transform, "torch", "forward", "__call__")
         for inner in transform:
             yield from _flat(inner)
     else:
@@ -61,12 +67,14 @@ def _is_torchvision(transform: Any, name: str) -> bool:
 def _read(transform: Any, chain: Chain) -> None:
     kind = type(transform)
     if kind is torch.nn.Identity:
+        check_methods(transform, "torch", "forward", "__call__")
         return
     known = TABLE.get(kind.__name__) if kind.__module__.startswith("torchvision.transforms.") else None
     if known is None:
         raise Unknown("infeed does not know it")
     if chain.erased and kind.__name__ not in ("Identity", "ToPureTensor"):
         raise Unknown("it comes after RandomErasing")
+    check_methods(transform, "torchvision", *METHODS)
     known(transform, chain)
 
 
