@@ -14,6 +14,7 @@ from ... import transforms as T
 from ...pipeline import Pipeline
 from ...sources.memory import Cells
 from .leaf import Leaf, Rows, Same, Tree, unchanged
+from .pillow import check_bytes, check_settings
 from .words import Unknown
 
 # Tables with more chunks are refused: they should be rewritten (save_to_disk).
@@ -31,6 +32,8 @@ def tree(dataset: Any) -> Tree | None:
     form = dataset._format_type
     if form not in (None, "torch", "numpy"):
         raise Unknown(f"its format is {form!r}; None, 'torch' and 'numpy' are known")
+    if any(isinstance(feature, module.Image) for feature in dataset.features.values()):
+        check_settings()
     if dataset._format_kwargs:
         raise Unknown("its format has arguments of its own")
     names = list(dataset.column_names)
@@ -156,6 +159,9 @@ class Column:
     def decoder(self, column: Any) -> str:
         """The decoder that gives what Pillow gives."""
         if self.feature.mode is not None:
+            every = -(-len(column) // MOST_HEADERS) or 1
+            stored = (chunk.flatten()[0] for chunk in column.chunks)
+            check_bytes(cells[at].as_buffer() for cells in stored for at in range(0, len(cells), every))
             return "rgb" if self.feature.mode == "RGB" else "gray"
         if len(column) > MOST_HEADERS:
             raise Unknown(

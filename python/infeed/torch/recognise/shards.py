@@ -13,12 +13,13 @@ from typing import Any
 from urllib.parse import urlparse
 
 from torch.utils.data import DataLoader
-from torch.utils.data._utils.collate import default_collate, default_convert
 
 from ... import _core, sources
 from ...pipeline import Pipeline
 from .chain import Chain, Form
 from .leaf import Leaf, Tree, unchanged
+from .own import is_default_collate, is_default_convert
+from .pillow import check_settings
 from .transforms import translate
 from .words import Unknown, short
 
@@ -121,9 +122,9 @@ def tree(loader: DataLoader[Any]) -> Tree | None:
         return None
     stages = Stages(loader.dataset)
     if loader.batch_size is None:
-        if stages.batch is None or loader.collate_fn is not default_convert:
+        if stages.batch is None or not is_default_convert(loader.collate_fn):
             raise Unknown("batch_size=None needs batched() in the WebDataset and no collate_fn")
-    elif stages.batch is not None or loader.collate_fn is not default_collate:
+    elif stages.batch is not None or not is_default_collate(loader.collate_fn):
         raise Unknown("batches of batches, or with a collate_fn of their own, are left in Python")
     size, partial = stages.batch or (loader.batch_size or 1, not loader.drop_last)
     paths = [_local(url) for url in stages.urls]
@@ -175,6 +176,9 @@ def _leaf(stages: Stages, paths: list[str], auto: bool) -> Leaf:
             after[field] = tuple if auto else list
         else:
             raise Unknown(f"the field {field} has no native decoder that gives what WebDataset's gives")
+
+    if chains:
+        check_settings()
 
     def make(place: str) -> Pipeline:
         pipeline = sources.concat([sources.tar(path) for path in paths]).decode(**decoders)

@@ -14,6 +14,8 @@ from ... import sources
 from ...pipeline import Pipeline
 from .chain import Chain, Form
 from .leaf import Leaf, Same, unchanged, whole_numbers
+from .own import is_own
+from .pillow import Headers, check_settings
 from .rest import Rest
 from .transforms import translate
 from .words import Unknown
@@ -61,22 +63,30 @@ def _folder(dataset: Any, module: Any) -> Leaf:
     usual = dataset.loader is folder.pil_loader
     if dataset.loader is folder.default_loader:
         usual = sys.modules["torchvision"].get_image_backend() == "PIL"
-    if not usual:
+    if not usual or not all(is_own(f, "torchvision") for f in (dataset.loader, folder.pil_loader)):
         raise Unknown("its loader is not torchvision's own with Pillow, so only Python can read its files")
     # Reading and decoding cost most: taking over is worth it even if some transforms are left in Python.
     chain = _chain(dataset, 3, in_part=True)
     samples = list(dataset.samples)
     if not samples:
         raise Unknown("it has no samples")
+    check_settings()
+    headers: list[Headers] = []
 
     def make(place: str) -> Pipeline:
+        if not headers:
+            headers.append(Headers([os.fspath(path) for path, _ in samples]))
         return _manifest(samples, place).decode(image="rgb").map(*chain.steps, on="image")
 
     words = [f"{type(dataset).__name__} of {len(samples)} files -> infeed.manifest of exactly these files and labels"]
     words += ['files: opened and decoded natively (as Pillow\'s convert("RGB"))', *chain.words]
     rest = Rest(chain.rest, chain.form, "ToImage" in chain.read) if chain.rest else None
     mark = ("files", samples, chain.steps, rest)
-    return Leaf(len(samples), make, FIELDS, None, chain.random, words, mark, rest=rest)
+
+    def check() -> Headers | None:
+        return headers[0] if headers and headers[0].needed else None
+
+    return Leaf(len(samples), make, FIELDS, None, chain.random, words, mark, rest=rest, check=check)
 
 
 def _manifest(samples: Sequence[tuple[str, Any]], place: str) -> Pipeline:
