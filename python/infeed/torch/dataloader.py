@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from .._typing import OnDeadWorker
 from ..errors import PlanError
@@ -24,8 +24,8 @@ __all__ = ["DataLoader", "Takeover"]
 class Takeover(Protocol):
     """The native run of a loader, as :func:`infeed.torch.recognise.take_over` gives it for what it recognises."""
 
-    def iterate(self, loader: DataLoader) -> Iterator[Any]:
-        """The batches of one epoch."""
+    def iterate(self, loader: DataLoader[Any], skip: int = 0) -> Iterator[Any]:
+        """The batches of one epoch, without the first ``skip``."""
 
     def explain(self) -> str:
         """What runs natively and what is left in Python."""
@@ -34,7 +34,10 @@ class Takeover(Protocol):
         """Release threads and memory."""
 
 
-class DataLoader(torch.utils.data.DataLoader[Any]):
+T_co = TypeVar("T_co", covariant=True)
+
+
+class DataLoader(torch.utils.data.DataLoader[T_co]):
     """A drop-in replacement for ``torch.utils.data.DataLoader``: the same arguments, the same batches in the same order.
 
     With ``num_workers > 0`` the batches come from worker processes, which write them into shared memory that is reused,
@@ -201,7 +204,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
             self._takeover = None
             self._asked = False
 
-    def __enter__(self) -> DataLoader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

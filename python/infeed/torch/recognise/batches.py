@@ -78,14 +78,23 @@ class SlowEpoch:
 
 
 class Batches:
-    """One epoch. After an error it goes on with the next batch, as torch's iterators do."""
+    """One epoch, from the batch with the number ``first`` on. After an error it goes on with the next batch, as torch's
+    iterators do.
+    """
 
-    def __init__(self, given: Given, native: Callable[[Iterator[list[int]]], Iterator[Any]], slow: SlowEpoch) -> None:
+    def __init__(
+        self,
+        given: Given,
+        native: Callable[[Iterator[list[int]]], Iterator[Any]],
+        slow: SlowEpoch,
+        *,
+        first: int = 0,
+    ) -> None:
         self._given = given
         self._start = native
         self._native: Iterator[Any] | None = None
         self._slow = slow
-        self._number = -1
+        self._number = first - 1
         self._failures = 0
 
     def __iter__(self) -> Iterator[Any]:

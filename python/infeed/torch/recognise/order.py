@@ -121,6 +121,15 @@ class Given:
         """Take the next batch."""
         return self._next.popleft()
 
+    def skip(self, count: int) -> None:
+        """Drop the next batches, as many as there are."""
+        for _ in range(count):
+            try:
+                self.peek()
+            except StopIteration:
+                return
+            self._next.popleft()
+
     def done(self) -> None:
         """The first batch under way was handed out."""
         self._under_way.popleft()

@@ -36,9 +36,10 @@ class Rest:
             from PIL import Image
 
             return Image.fromarray(image)
+        image = image if image.flags.writeable else image.copy()
         if self.form is Form.NUMPY:
             return image
-        tensor = torch.from_numpy(image if image.flags.writeable else image.copy())
+        tensor = torch.from_numpy(image)
         if not self.wrapped:
             return tensor
         from torchvision import tv_tensors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,8 +31,9 @@ class Takeover:
 
     def __init__(self, loader: DataLoader[Any], read: Reader) -> None:
         self._read = read
-        self._epochs = 0
-        self._seed = 0
+        #: Epochs that began, and the seed of their random transforms.
+        self.epochs = 0
+        self.seed = 0
         self._slow = Slow()
         self._build(loader, read(loader))
 
@@ -43,8 +45,9 @@ class Takeover:
             pipeline = sources.concat(parts) if len(parts) > 1 else parts[0]
             self._loader = _open(_finished(pipeline, loader, tree), loader, tree.rest)
 
-    def iterate(self, loader: DataLoader[Any]) -> Iterator[Any]:
-        """One epoch. Seed and indices are drawn now, in the order in which torch's own iterators draw them.
+    def iterate(self, loader: DataLoader[Any], skip: int = 0) -> Iterator[Any]:
+        """One epoch, without the first ``skip`` batches. Seed and indices are drawn now, in the order in which torch's
+        own iterators draw them.
 
         Raises :class:`Unknown`, before anything is drawn, if the loader was changed to what cannot be made natively.
         """
@@ -54,17 +57,20 @@ class Takeover:
         if not tree.same(self._tree) or copies(loader, tree) > self._copies:
             self.close()
             self._build(loader, tree)
-        again = loader.num_workers > 0 and loader.persistent_workers and self._epochs > 0
+        again = loader.num_workers > 0 and loader.persistent_workers and self.epochs > 0
         drawn = Drawn(loader, again=again)
-        self._seed = self._seed if again else drawn.seed
+        self.seed = self.seed if again else drawn.seed
         # The epoch number for random transforms: the seed that torch drew, incremented if it draws no new one.
-        epoch = (self._seed + (self._epochs if again else 0)) % 2**63
-        self._epochs += 1
+        epoch = (self.seed + (self.epochs if again else 0)) % 2**63
+        self.epochs += 1
         if tree.stream is None:
             given = Given(self._tree, self._copies, drawn.indices)
-            drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), self._slow.of(loader, epoch))
+            given.skip(skip)
+            slow = self._slow.of(loader, epoch)
+            drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), slow, first=skip)
         else:
-            drawn.batches = self._native(tree.stream(self._loader.pipeline.plan), epoch)
+            rows = tree.stream(self._loader.pipeline.plan)
+            drawn.batches = self._native(itertools.islice(rows, skip, None), epoch)
         return drawn
 
     def _native(self, rows: Iterator[list[int]], epoch: int) -> Iterator[Any]:
