@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import types
 from multiprocessing import context as contexts
 from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
@@ -157,7 +158,7 @@ def _search(root: Any, places: list[tuple[Any, Any, list[Any]]]) -> None:
                             places.append((container, key, value))
                     elif id(value) not in seen and len(seen) < _MANY:
                         seen.add(id(value))
-                        if isinstance(value, dict | list | tuple) or hasattr(value, "__dict__"):
+                        if issubclass(type(value), dict | list | tuple) or _state(value) is not None:
                             below.append(value)
         layer = below
 
@@ -169,11 +170,21 @@ def _parts(obj: Any) -> list[tuple[Any, list[tuple[Any, Any]]]]:
         out.append((obj, list(obj.items())))
     elif type(obj) is list and len(obj) <= _FEW:
         out.append((obj, list(enumerate(obj))))
-    elif isinstance(obj, tuple) and len(obj) <= _FEW:
+    elif issubclass(type(obj), tuple) and len(obj) <= _FEW:
         out.append((None, list(enumerate(obj))))
-    state = getattr(obj, "__dict__", None)
-    if type(state) is dict and not isinstance(obj, type) and type(obj).__module__ != "builtins":
+    state = _state(obj)
+    if type(state) is dict and not issubclass(type(obj), type) and type(obj).__module__ != "builtins":
         out.append((state, list(state.items())))
-    if (owner := getattr(obj, "__self__", None)) is not None and hasattr(owner, "__dict__"):
-        out.append((None, [(None, owner)]))
+    if type(obj) is types.MethodType and _state(obj.__self__) is not None:
+        out.append((None, [(None, obj.__self__)]))
     return out
+
+
+def _state(obj: Any) -> Any:
+    """The attributes of an object, or None. The object's own ``__getattr__`` is not asked: it may raise anything, or open
+    a file that each worker should open for itself.
+    """
+    try:
+        return object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return None

@@ -53,9 +53,13 @@ class _Pickler(ForkingPickler):
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is np.ndarray:
-            # NumPy pickles non-contiguous arrays in band; packing them into the segment saves two copies.
-            gaps = not (obj.flags.c_contiguous or obj.flags.f_contiguous)
-            if gaps and obj.nbytes >= SMALL and not obj.dtype.hasobject:
+            # NumPy pickles non-contiguous arrays in band; packing them into the segment saves two copies. What arrives is
+            # a copy: its owner may write to it, even if the original was read-only.
+            flags = obj.flags
+            gaps = not (flags.c_contiguous or flags.f_contiguous)
+            if not flags.writeable and obj.nbytes < SMALL:
+                return obj.copy(order="K").__reduce_ex__(5)
+            if (gaps or not flags.writeable) and obj.nbytes >= SMALL and not obj.dtype.hasobject:
                 packed: Any = np.frombuffer(self._arena.reserve(obj.nbytes), obj.dtype).reshape(obj.shape)
                 packed[...] = obj
                 return packed.__reduce_ex__(5)
