@@ -41,8 +41,9 @@ def alike(theirs: Any, ours: Any) -> None:
             alike(a, b)
     elif isinstance(theirs, torch.Tensor):
         assert (theirs.dtype, theirs.shape) == (ours.dtype, ours.shape)
-        assert theirs.element_size() == 1 or torch.equal(theirs, ours)
-        assert torch.equal(theirs.contiguous().view(torch.uint8), ours.contiguous().view(torch.uint8))
+        # Bits, so that not-a-number is equal to itself.
+        bits = [tensor.detach().reshape(-1).contiguous().view(torch.uint8) for tensor in (theirs, ours)]
+        assert torch.equal(*bits)
     elif isinstance(theirs, np.ndarray):
         np.testing.assert_array_equal(theirs, ours)
     else:

@@ -15,6 +15,7 @@ try:
 except ImportError as error:  # pragma: no cover - depends on the environment
     raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
 
+from .adopt import announce
 from .processes import PoolIterator
 from .threads import wants_threads
 
@@ -165,6 +166,12 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         iterator = PoolIterator(self)
         self._running = [ref for ref in self._running if ref() is not None] + [weakref.ref(iterator)]
         return iterator
+
+    @property
+    def _is_accelerate_prepared(self) -> bool:
+        # Accelerate asks for this before it rebuilds a loader.
+        announce(self)
+        return False
 
     @property
     def _in_threads(self) -> bool:

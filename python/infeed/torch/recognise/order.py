@@ -196,13 +196,22 @@ def copies(loader: DataLoader[Any], tree: Tree) -> int:
 def _may_repeat(loader: DataLoader[Any], tree: Tree) -> bool:
     if tree.rows is not None and len(np.unique(tree.rows)) != len(tree.rows):
         return True
-    sampler = loader.sampler
-    if type(loader.batch_sampler) is BatchSampler:
-        sampler = loader.batch_sampler.sampler
-    elif loader.batch_sampler is not None:
+    sampler: Any = loader.sampler
+    batches: Any = loader.batch_sampler
+    while _is_accelerate(batches, "BatchSamplerShard", "SkipBatchSampler"):
+        # Parts of another one's batches.
+        batches = batches.batch_sampler
+    if type(batches) is BatchSampler:
+        sampler = batches.sampler
+    elif batches is not None:
         return True
-    if type(sampler) is RandomSampler:
-        return sampler.replacement or sampler.num_samples > len(tree)
+    if type(sampler) is RandomSampler or _is_accelerate(sampler, "SeedableRandomSampler"):
+        return bool(sampler.replacement or sampler.num_samples > len(tree))
     if type(sampler) is SubsetRandomSampler:
         return len({int(index) for index in sampler.indices}) != len(sampler.indices)
     return type(sampler) not in (SequentialSampler, DistributedSampler)
+
+
+def _is_accelerate(sampler: Any, *names: str) -> bool:
+    kind = type(sampler)
+    return kind.__module__ == "accelerate.data_loader" and kind.__name__ in names
