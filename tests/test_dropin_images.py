@@ -159,6 +159,28 @@ def test_transforms_left_in_python_that_give_no_tensors(tmp_path: Path) -> None:
         same(lambda D: D(data, batch_size=2))
 
 
+class Own(torch.utils.data.Sampler):  # type: ignore[type-arg]
+    """A sampler that is not torch's: it is read no further ahead than torch reads it."""
+
+    def __iter__(self) -> Any:
+        return iter(range(30))
+
+    def __len__(self) -> int:
+        return 30
+
+
+def twice(image: Any) -> Any:
+    return image * 2
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_transforms_left_in_python_with_a_sampler_of_the_program(tmp_path: Path, workers: int) -> None:
+    data = folder(tmp_path, {f"{at:02}.jpg": JPEG for at in range(30)} | {"07.jpg": b"bad"})
+    data.transform = T.Compose([T.CenterCrop(20), T.PILToTensor(), twice])
+    found = same(lambda D: D(data, batch_size=2, sampler=Own(), num_workers=workers), native=True)
+    assert len(found) == 15 and isinstance(found[3], tuple)
+
+
 FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2]
 MORE = [torch.uint16, torch.uint32, torch.uint64, torch.complex64, torch.bfloat16, torch.bool, torch.float16]
 

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sidebyside import same  # noqa: E402
+from sidebyside import LOADERS, same  # noqa: E402
 from torch.utils.data import BatchSampler, ConcatDataset, SequentialSampler, Subset, TensorDataset  # noqa: E402
 
 DATA = TensorDataset(torch.arange(40).reshape(20, 2), torch.arange(20.0))
@@ -89,6 +89,33 @@ def test_a_sampler_that_raises() -> None:
     assert found[3:] == [(RuntimeError, "no more")]
 
 
+class Adaptive(torch.utils.data.Sampler):  # type: ignore[type-arg]
+    """Gives what the loop chose last."""
+
+    def __init__(self) -> None:
+        self.next = 0
+
+    def __iter__(self) -> Any:
+        for _ in range(18):
+            yield self.next
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_sampler_that_looks_at_the_loop(workers: int, size: int) -> None:
+    both = []
+    for kind in LOADERS:
+        sampler = Adaptive()
+        seen = []
+        loader = kind(DATA, sampler=sampler, batch_size=size, num_workers=workers)
+        for batch in loader:
+            seen.append(batch[1].tolist())
+            sampler.next += 1
+        both.append(seen)
+        assert kind is torch.utils.data.DataLoader or loader.explain().startswith("native")
+    assert both[0] == both[1]
+
+
 def test_a_loader_that_cannot_be_native_for_long_says_so() -> None:
     import infeed.torch
 
@@ -96,3 +123,23 @@ def test_a_loader_that_cannot_be_native_for_long_says_so() -> None:
         first, second = list(loader), list(loader)
         assert len(first) == len(second) == 5
         assert "could not be made natively" in loader.explain()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("shuffle", [None, True, False])
+@pytest.mark.parametrize("kind", ["iter", "sharded", "map"])
+def test_data_pipes_shuffle_as_in_torch(kind: str, shuffle: bool | None, workers: int) -> None:
+    pipes = pytest.importorskip("torch.utils.data.datapipes")
+    made = {
+        "iter": lambda: pipes.iter.IterableWrapper(range(12)).shuffle(),
+        "sharded": lambda: pipes.iter.IterableWrapper(range(12)).shuffle().sharding_filter(),
+        "map": lambda: pipes.map.SequenceWrapper(range(12)).shuffle(),
+    }[kind]
+    for keep in {False, workers > 0}:
+        options = {"batch_size": 3, "num_workers": workers, "shuffle": shuffle, "persistent_workers": keep}
+        both = []
+        for loader_class in LOADERS:
+            torch.manual_seed(0)
+            loader = loader_class(made(), **options)
+            both.append([[batch.tolist() for batch in loader] for _ in range(2)] + [torch.rand(1).item()])
+        assert both[0] == both[1]

@@ -102,13 +102,20 @@ class Batches:
 
     def __next__(self) -> Any:
         self._number += 1
+        self._given.begin()
+        try:
+            return self._made()
+        finally:
+            self._given.end()
+
+    def _made(self) -> Any:
         while True:
             if self._native is None:
                 asked = self._given.peek()
                 if asked.rows is None or self._failures >= FAILURES:
                     self._given.pop()
                     return self._other(asked.indices, OTHER)
-                self._native = self._start(self._given.native())
+                self._native = self._start(self._given)
             try:
                 batch = next(self._native)
             except StopIteration:

@@ -18,12 +18,16 @@ from torch.utils.data import (
     RandomSampler,
     SequentialSampler,
     SubsetRandomSampler,
+    WeightedRandomSampler,
 )
 from torch.utils.data._utils.pin_memory import pin_memory
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .leaf import Tree
 
+# What gives the same indices however far ahead it is read.
+STATIC = {list, tuple, range, SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler}
+STATIC |= {DistributedSampler, np.ndarray, torch.Tensor}
 # How many different random draws a row can have if it is repeated in one epoch.
 COPIES = 8
 # The limit for rows times draws: more would cost too much memory for lists of files.
@@ -75,9 +79,13 @@ class Asked:
 
 
 class Given:
-    """Turns what a sampler gives into batches of native rows. Remembers batches that are under way."""
+    """Turns what a sampler gives into batches of native rows, which it iterates over. Remembers batches under way.
 
-    def __init__(self, tree: Tree, copies: int, indices: Iterator[Any]) -> None:
+    Samplers of torch are read as far ahead as native threads like. A program's own may look at what the loop does:
+    ``ahead`` says how many batches torch would have asked it for before the first one is handed out.
+    """
+
+    def __init__(self, tree: Tree, copies: int, indices: Iterator[Any], ahead: int | None = None) -> None:
         self._indices = indices
         self._table = None if tree.rows is None else tree.rows.tolist()
         self._length = len(tree)
@@ -88,34 +96,57 @@ class Given:
         self._next: deque[Asked] = deque()
         self._under_way: deque[Asked] = deque()
         self._error: Exception | None = None
+        self._ahead = ahead
+        for _ in range(ahead or 0):
+            self._read()
 
-    def native(self) -> Iterator[list[int]]:
-        """Rows, batch by batch, until the end, an error of the sampler, or a batch that cannot be made natively."""
-        while True:
-            try:
-                asked = self.peek()
-            except StopIteration:
-                return
-            except Exception as error:
-                # Raised after the batches before it were handed out.
-                self._error = error
-                return
-            if asked.rows is None:
-                return
-            self._under_way.append(self._next.popleft())
-            yield asked.rows
+    def __iter__(self) -> Iterator[list[int]]:
+        return self
+
+    def __next__(self) -> list[int]:
+        """The rows of the next batch. Ends at a batch that cannot be made natively, and where torch reads no further:
+        it may go on later.
+        """
+        if not self._next and self._ahead is None:
+            self._read()
+        if not self._next or (rows := self._next[0].rows) is None:
+            raise StopIteration
+        self._under_way.append(self._next.popleft())
+        return rows
+
+    def begin(self) -> None:
+        """A batch is asked for: without workers, torch now asks the sampler."""
+        if self._ahead == 0:
+            self._read()
+
+    def end(self) -> None:
+        """A batch is handed out: with workers, torch asks the sampler for another one before."""
+        if self._ahead:
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            indices = next(self._indices)
+        except StopIteration:
+            return
+        except Exception as error:
+            # Raised after the batches before it were handed out.
+            self._error = error
+            return
+        if not isinstance(indices, list):
+            indices = _listed(indices)
+        self._next.append(Asked(indices, self._rows(indices)))
 
     def peek(self) -> Asked:
         """The next batch, which stays the next. Raises what the sampler raises, ``StopIteration`` at the end."""
+        if not self._next and self._ahead is None and self._error is None:
+            self._read()
+        if self._next:
+            return self._next[0]
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        if not self._next:
-            indices = next(self._indices)
-            if not isinstance(indices, list):
-                indices = _listed(indices)
-            self._next.append(Asked(indices, self._rows(indices)))
-        return self._next[0]
+        raise StopIteration
 
     def pop(self) -> Asked:
         """Take the next batch."""
@@ -124,11 +155,13 @@ class Given:
     def skip(self, count: int) -> None:
         """Drop the next batches, as many as there are."""
         for _ in range(count):
+            self.begin()
             try:
                 self.peek()
             except StopIteration:
                 return
             self._next.popleft()
+            self.end()
 
     def done(self) -> None:
         """The first batch under way was handed out."""
@@ -184,6 +217,17 @@ def _index(index: Any, length: int) -> int:
 
 def _is_mask(index: Any) -> bool:
     return bool(index.ndim) or index.dtype in (torch.bool, np.bool_)
+
+
+def read_ahead(loader: DataLoader[Any]) -> int | None:
+    """How many batches torch asks a sampler for before it hands out the first; None if it makes no difference."""
+    batches: Any = loader.batch_sampler
+    while _is_accelerate(batches, "BatchSamplerShard", "SkipBatchSampler"):
+        batches = batches.batch_sampler
+    sampler = batches.sampler if type(batches) is BatchSampler else batches
+    if type(sampler) in STATIC or _is_accelerate(sampler, "SeedableRandomSampler"):
+        return None
+    return loader.num_workers * (loader.prefetch_factor or 2)
 
 
 def copies(loader: DataLoader[Any], tree: Tree) -> int:

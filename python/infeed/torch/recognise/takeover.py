@@ -16,7 +16,7 @@ from ...pipeline import Pipeline
 from ..loader import TorchLoader
 from .batches import Batches, Slow
 from .leaf import Leaf, Tree
-from .order import Drawn, Given, copies
+from .order import Drawn, Given, copies, read_ahead
 from .words import Unknown
 
 Reader = Callable[["DataLoader[Any]"], Tree]
@@ -64,7 +64,7 @@ class Takeover:
         epoch = (self.seed + (self.epochs if again else 0)) % 2**63
         self.epochs += 1
         if tree.stream is None:
-            given = Given(self._tree, self._copies, drawn.indices)
+            given = Given(self._tree, self._copies, drawn.indices, read_ahead(loader))
             given.skip(skip)
             slow = self._slow.of(loader, epoch)
             drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), slow, first=skip)
