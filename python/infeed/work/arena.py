@@ -3,7 +3,8 @@
 One process owns an arena and writes, one other process reads. The first byte of a segment says who has it: the owner sets
 it before it sends a message, the reader clears it when the last view of the message's arrays is gone. So a reader that
 keeps every batch gets new segments and never waits, and its batches are never overwritten. A reader that releases its
-batches gets the same few segments, whose pages are warm in both processes.
+batches gets the same few segments, whose pages are warm in both processes. A segment that was in use while its process
+was forked is not used again, because the child may still read it (see :mod:`.forks`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import HEADER, Segment, new_file
+from .memory import FREE, HEADER, LENT, Segment, new_file
 
 _ALIGN = 64
 _IDLE = 64
@@ -78,7 +79,7 @@ class Arena:
             self._messages += 1
             for at in self._open:
                 at.segment.last_used = self._messages
-                at.segment.flag.value = 1 if at.sent else 0
+                at.segment.flag.value = LENT if at.sent else FREE
             self._open.clear()
             if self._messages % 16 == 0:
                 self._retire()
@@ -125,7 +126,7 @@ class Arena:
         unsent = {number for number, _, _ in self._made}
         for segment in list(self._segments.values()):
             idle = self._messages - segment.last_used > _IDLE
-            if idle and segment.number not in unsent and segment.is_free():
+            if segment.number not in unsent and ((idle and segment.is_free()) or segment.is_done()):
                 del self._segments[segment.number]
                 self._retired.append(segment.number)
 

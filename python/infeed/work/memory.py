@@ -13,8 +13,14 @@ import tempfile
 import weakref
 from typing import Any
 
+from . import forks
+
 HEADER = 64
-"""Size of the header before the data. Its first byte says whether the reader still holds a view. Keeps data aligned."""
+"""Size of the header before the data, which keeps the data aligned. Its first byte, set by the reader, says whether the
+reader has the segment. The second, set by the owner, says whether the owner was forked while it had a view."""
+
+FREE, LENT, GONE = 0, 1, 2
+"""What the first byte of the header says. GONE: the reader has no views any more, but a child of it may have some."""
 
 _READ_WRITE = 1 | 2
 _SHARED = 1
@@ -69,22 +75,39 @@ class Mapping:
 class Segment(Mapping):
     """A mapping with a header, created and written by an owner and used by a reader who gives it back."""
 
-    __slots__ = ("flag", "last_used", "number")
+    __slots__ = ("flag", "last_used", "number", "spoiled")
 
     def __init__(self, fd: int, size: int, number: int) -> None:
         super().__init__(fd, size)
         self.number = number
         self.last_used = 0
         self.flag = ctypes.c_ubyte.from_address(self.address)
+        self.spoiled = ctypes.c_ubyte.from_address(self.address + 1)
 
     def is_free(self) -> bool:
-        """For the owner: whether neither the reader nor this process holds a view."""
-        return self.flag.value == 0 and (self.ref is None or self.ref() is None)
+        """For the owner: whether nobody holds a view, so that it can be written again."""
+        return self.flag.value == FREE and not self.spoiled.value and not self._has_views()
+
+    def is_done(self) -> bool:
+        """For the owner: whether it can only be freed, because forked children may hold views."""
+        flag = self.flag.value
+        return (flag == GONE or (flag == FREE and self.spoiled.value != 0)) and not self._has_views()
+
+    def _has_views(self) -> bool:
+        return self.ref is not None and self.ref() is not None
 
     def borrow(self) -> Any:
         """For the owner: a lease that :meth:`is_free` takes into account."""
         lease = self.lease()
-        self.ref = weakref.ref(lease)
+
+        # The bytes are arguments, and not the segment: a cycle would keep it mapped.
+        def release(
+            _: Any, spoiled: Any = self.spoiled, taken: int = forks.stamp(), forked_since: Any = forks.forked_since
+        ) -> None:
+            if forked_since(taken):
+                spoiled.value = 1
+
+        self.ref = weakref.ref(lease, release)
         return lease
 
     def receive(self) -> Any:
@@ -92,9 +115,16 @@ class Segment(Mapping):
         lease = self.lease()
 
         # A process forked from the reader has copies of its views. Only the reader itself may release the segment.
-        def release(_: Any, flag: Any = self.flag, pid: int = os.getpid(), getpid: Any = os.getpid) -> None:
+        def release(
+            _: Any,
+            flag: Any = self.flag,
+            pid: int = os.getpid(),
+            taken: int = forks.stamp(),
+            getpid: Any = os.getpid,
+            forked_since: Any = forks.forked_since,
+        ) -> None:
             if getpid() == pid:
-                flag.value = 0
+                flag.value = GONE if forked_since(taken) else FREE
 
         self.ref = weakref.ref(lease, release)
         return lease
