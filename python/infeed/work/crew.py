@@ -13,6 +13,7 @@ import weakref
 from typing import Any
 
 from ..errors import WorkerDied
+from .child import Child
 from .parcel import Parcel
 from .wire import Channel
 from .worker import WorkerInfo, serve
@@ -38,6 +39,7 @@ class Worker:
     def __init__(self, info: WorkerInfo) -> None:
         self.info = info
         self.process: Any = None
+        self.child: Child
         self.channel: Channel
         self.tasks: dict[int, Any] = {}
         self.deaths = 0
@@ -54,6 +56,7 @@ class Worker:
                 target=serve, args=(theirs, parcel, self.info, name), name=f"{name}-{self.info.id}", daemon=True
             )
             self.process.start()
+            self.child = Child(self.process)
         except BaseException:
             ours.close()
             self.process = None
@@ -74,9 +77,14 @@ _HINTS = {
 
 def death(worker: Worker, lost: dict[int, Any], pool: str) -> WorkerDied:
     """The error for a dead worker: which one, how it died, during which task, and what to check."""
-    code = worker.process.exitcode
+    ended = worker.child.has_ended(wait=1)
+    code = worker.child.exit_code() if ended else None
     if code is None:
-        how = "it closed its connection"
+        how = (
+            "how is not known, because something else in this program collects the exit status of its children"
+            if ended
+            else "it closed its connection"
+        )
     elif code < 0:
         try:
             name = signal.Signals(-code).name
@@ -114,26 +122,27 @@ def end(workers: list[Worker], parcel: Parcel, pid: int) -> None:
         with contextlib.suppress(OSError):
             # The worker reads end-of-file and exits before its next task. A full close would end it in the middle of one.
             worker.channel.sock.shutdown(socket.SHUT_WR)
-    _drain(running, time.monotonic() + _GRACE)
-    for stop in ("terminate", "kill"):
-        late = [worker for worker in running if worker.process.is_alive()]
+    _drain(running, _GRACE)
+    for stop in (signal.SIGTERM, signal.SIGKILL):
+        late = [worker for worker in running if not worker.child.has_ended()]
         for worker in late:
-            getattr(worker.process, stop)()
-        for worker in late:
-            worker.process.join(1)
+            worker.child.send(stop)
+        _drain(late, 1)
     for worker in running:
-        worker.process.join()
-        worker.process.close()
+        # A process that the kernel cannot end now (it waits for a dead disk) is left to it.
+        if worker.child.has_ended():
+            worker.child.release()
         worker.process = None
         worker.channel.close()
         worker.tasks.clear()
     parcel.close()
 
 
-def _drain(workers: list[Worker], deadline: float) -> None:
+def _drain(workers: list[Worker], seconds: float) -> None:
     """Wait until all have exited; discards what they still send, because they would block on a full socket."""
+    deadline = time.monotonic() + seconds
     poll = select.poll()
-    left = {worker.process.sentinel: worker for worker in workers}
+    left = {worker.child.sentinel: worker for worker in workers}
     for sentinel, worker in left.items():
         poll.register(sentinel, select.POLLIN)
         poll.register(worker.channel.fileno(), select.POLLIN)

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import random
 import select
+import signal
 import threading
 import time
 import weakref
@@ -168,7 +169,7 @@ class Pool:
     def _read(self, fds: set[int]) -> None:
         for worker in self._workers:
             channel = worker.channel
-            gone = worker.process.sentinel in fds
+            gone = worker.child.sentinel in fds
             if gone or channel.fileno() in fds:
                 channel.flush()
                 # Values that a worker sent before it died are still used.
@@ -186,14 +187,13 @@ class Pool:
         if chosen is None:
             return
         worker = self._workers[chosen]
-        if not worker.is_victim and worker.process.is_alive():
+        if not worker.is_victim and not worker.child.has_ended():
             worker.is_victim = True
-            worker.process.kill()
+            worker.child.send(signal.SIGKILL)
             self.killed += 1
 
     def _bury(self, worker: Worker) -> None:
         """Replace a dead worker, or raise."""
-        worker.process.join(1)
         done = {frame[0] for _, channel, frame in self._ready if channel is worker.channel}
         lost = {number: task for number, task in worker.tasks.items() if number not in done}
         if not worker.is_victim and (not self._replace or worker.deaths):
@@ -203,6 +203,10 @@ class Pool:
         worker.deaths += not worker.is_victim
         worker.is_victim = False
         worker.channel.leave()
+        if not worker.child.has_ended(wait=1):
+            worker.child.send(signal.SIGKILL)
+            worker.child.has_ended(wait=1)
+        worker.child.release()
         worker.start(self._context, self._parcel, self._name)
         for number, task in lost.items():
             worker.channel.push(worker.channel.encode(number, task))
@@ -220,4 +224,4 @@ class Pool:
         self._poll = select.poll()
         for worker in self._workers:
             self._poll.register(worker.channel.fileno(), select.POLLIN)
-            self._poll.register(worker.process.sentinel, select.POLLIN)
+            self._poll.register(worker.child.sentinel, select.POLLIN)
