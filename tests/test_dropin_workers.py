@@ -58,7 +58,7 @@ def test_a_forked_child_keeps_its_batches(loader):
     for number, batch in enumerate(loader(Numbers(200), batch_size=4, num_workers=2)):
         held = [*held[-2:], batch]
         if number in (3, 10, 11, 30):
-            children.append((number, Child(lambda: [sorted(set(b.flatten().tolist())) for b in held])))
+            children.append((number, Child(lambda held=held: [sorted(set(b.flatten().tolist())) for b in held])))
     del batch
     held.clear()
     gc.collect()
@@ -91,7 +91,9 @@ class Forking:
 @BOTH
 def test_a_child_of_a_worker_keeps_its_batch(loader, tmp_path):
     os.mkfifo(tmp_path / "go")
-    steps = iter(loader(Numbers(200), batch_size=4, num_workers=1, collate_fn=Forking(tmp_path), persistent_workers=True))
+    steps = iter(
+        loader(Numbers(200), batch_size=4, num_workers=1, collate_fn=Forking(tmp_path), persistent_workers=True)
+    )
     for _ in range(50):
         next(steps)
     (tmp_path / "go").write_text("now")
@@ -105,7 +107,7 @@ def test_memory_of_a_fork_is_freed_and_not_used_again():
         kept = {}
         for i in range(40):
             p.submit(i, i)
-            number, kept[i] = p.result()
+            kept[i] = p.result()[1]
         addresses = {tensor.data_ptr() for tensor in kept.values()}
         child = Child(lambda: [int(tensor[0]) for tensor in kept.values()])
         held = held_segments()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import heapq
 import pickle
 
 import numpy as np
@@ -41,7 +43,7 @@ def test_shared_lists_are_like_lists(entry):
         def __call__(self, info):
             def do(_):
                 shared = self.values
-                assert type(shared) is SharedList
+                assert type(shared) is SharedList and isinstance(shared, list)
                 assert len(shared) == len(plain) and list(shared) == plain
                 assert shared == plain and plain == shared and shared != plain[:-1]
                 assert [type(v) for v in shared[:20]] == [type(v) for v in plain[:20]]
@@ -67,6 +69,38 @@ def test_shared_lists_are_like_lists(entry):
         assert value is True, value.text
 
 
+def test_code_that_reads_the_memory_of_a_list_fails_instead_of_using_wrong_values():
+    values = SharedList(3).attach(lambda start, stop: [3, 1, 2][start:stop])
+    with pytest.raises(TypeError, match="EntryInSharedMemory"):
+        heapq.heapify(values)
+    assert array.array("q", values).tolist() == [3, 1, 2]
+    values.append(0)
+    heapq.heapify(values)
+    assert values[0] == 0
+
+
+class Guarded:
+    """Attributes that are not there are made, or refused, in the owner's way."""
+
+    def __init__(self):
+        self.long = [str(i) for i in range(10_000)]
+        self.asked = []
+
+    def __getattr__(self, name):
+        self.__dict__.setdefault("asked", []).append(name)
+        raise KeyError(name)
+
+    def __call__(self, info):
+        return lambda _: (type(self.long).__name__, self.asked)
+
+
+def test_the_search_for_lists_runs_no_code_of_the_user():
+    guarded = Guarded()
+    with Pool(guarded, workers=1, context="fork") as p:
+        assert run(p, [0]) == [("SharedList", [])]
+    assert guarded.asked == []
+
+
 class Holder:
     def __init__(self, array):
         self.array = array
@@ -87,19 +121,21 @@ class Lists:
         if what == "kinds":
             deep = self.deep["a"][0].array
             return [type(v).__name__ for v in (self.long, self.same, self.short, self.objects, deep)]
-        return self.long.append("x")
+        self.long.append("x")
+        return self.same[-1], len(self.long), type(self.same).__name__
 
 
 def test_which_lists_are_shared():
     lists = Lists()
     with Pool(lists, workers=1, context="fork") as p:
-        kinds, refused = run(p, ["kinds", "change"])
+        kinds, changed = run(p, ["kinds", "change"])
         assert kinds == ["SharedList", "SharedList", "list", "list", "SharedList"]
-        with pytest.raises(TypeError, match="share_lists=False"):
-            refused.reraise()
-    assert type(lists.long) is list and lists.long is lists.same, "the consumer's object is not touched"
+        assert changed == ("x", 10_001, "OwnedList")
+    assert type(lists.long) is list and lists.long is lists.same and len(lists.long) == 10_000, (
+        "the consumer's object is not touched"
+    )
     with Pool(lists, workers=1, context="fork", share=False) as p:
-        assert run(p, ["kinds", "change"]) == [["list"] * 5, None]
+        assert run(p, ["kinds", "change"]) == [["list"] * 5, ("x", 10_001, "list")]
     assert not parcels._kept
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import tensors
 from .arena import address_of
+from .lists import SharedList
 from .share import LONG, Packed, SharedFile, pack, unpack
 
 _DEPTH = 6
@@ -37,6 +38,7 @@ class Parcel:
         self._content = content
         self._file: SharedFile | None = None
         self._lists: dict[int, Packed] = {}
+        self._empty: dict[int, SharedList] = {}
         self._places: list[tuple[Any, Any, list[Any]]] = []
         self._arrays: dict[tuple[int, int], tuple[tuple[int, int], Any]] = {}
         self._pid = os.getpid()
@@ -54,6 +56,8 @@ class Parcel:
                 places.append((container, key, values))
         self._places = places
         self._lists = {number: packed for number, packed in known.items() if packed is not None}
+        # Made here, so that forked workers share the memory of the list objects, too: a pointer per entry.
+        self._empty = {number: SharedList(packed[1]) for number, packed in self._lists.items()}
 
     def _shared(self) -> SharedFile:
         if self._file is None:
@@ -64,7 +68,9 @@ class Parcel:
         """The content, in a forked worker."""
         if self._lists:
             memory = self._shared().map()
-            shared = {number: unpack(packed, memory) for number, packed in self._lists.items()}
+            shared = {number: unpack(packed, memory, self._empty[number]) for number, packed in self._lists.items()}
+            # Freeing one would copy its pages.
+            _kept.extend(shared.values())
             for container, key, values in self._places:
                 _kept.append(values)
                 container[key] = shared[id(values)]
@@ -77,6 +83,7 @@ class Parcel:
                 self._file.close()
             self._arrays.clear()
             self._places.clear()
+            self._empty.clear()
             self._content = None
 
     def __reduce__(self) -> Any:
@@ -173,18 +180,17 @@ def _parts(obj: Any) -> list[tuple[Any, list[tuple[Any, Any]]]]:
     elif issubclass(type(obj), tuple) and len(obj) <= _FEW:
         out.append((None, list(enumerate(obj))))
     state = _state(obj)
-    if type(state) is dict and not issubclass(type(obj), type) and type(obj).__module__ != "builtins":
+    if state is not None and not issubclass(type(obj), type) and type(obj).__module__ != "builtins":
         out.append((state, list(state.items())))
     if type(obj) is types.MethodType and _state(obj.__self__) is not None:
         out.append((None, [(None, obj.__self__)]))
     return out
 
 
-def _state(obj: Any) -> Any:
-    """The attributes of an object, or None. The object's own ``__getattr__`` is not asked: it may raise anything, or open
-    a file that each worker should open for itself.
-    """
+def _state(obj: Any) -> dict[str, Any] | None:
+    """The attributes of an object. Looks past ``__getattr__``: that may open files, or raise anything."""
     try:
-        return object.__getattribute__(obj, "__dict__")
+        state = object.__getattribute__(obj, "__dict__")
     except AttributeError:
         return None
+    return state if type(state) is dict else None

@@ -1,19 +1,19 @@
 """Long lists, packed: updating the reference counts of entries copies their pages, which makes forked workers grow.
 
-A :class:`SharedList` keeps the values as bytes in memory that all workers map, and creates entries on access.
+The values are kept as bytes in memory that all workers map; a :class:`~infeed.work.SharedList` creates entries on access.
 """
 
 from __future__ import annotations
 
 import marshal
-import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NoReturn, overload
+from typing import Any
 
 import numpy as np
 
+from .lists import SharedList
 from .memory import Mapping, new_file
 
 LONG = 10_000
@@ -107,9 +107,9 @@ def _cut(data: bytes, lengths: Iterator[int], count: int, file: SharedFile) -> A
     return file.put(data), file.put(ends.astype(np.uint32) if narrow else ends), narrow
 
 
-def unpack(packed: Packed, memory: memoryview) -> SharedList:
-    """A packed list, over the same bytes in any process."""
-    return SharedList(packed[1], _reader(packed, memory))
+def unpack(packed: Packed, memory: memoryview, empty: SharedList | None = None) -> SharedList:
+    """A packed list, over the same bytes in any process; ``empty`` is one that was made before the fork."""
+    return (SharedList(packed[1]) if empty is None else empty).attach(_reader(packed, memory))
 
 
 def _reader(packed: Packed, memory: memoryview) -> Callable[[int, int], list[Any]]:
@@ -144,73 +144,3 @@ def _reader(packed: Packed, memory: memoryview) -> Callable[[int, int], list[Any
         return [make(data[a:b]) for a, b in pairwise(cuts)]
 
     return ascii_texts if kind == "ascii" else entries
-
-
-class SharedList(Sequence[Any]):
-    """A read-only list whose entries are in shared memory: replaces a long list in workers.
-
-    Indexing, slices (plain lists), iteration, ``len``, ``in``, ``==`` and ``+`` work as for a list. It pickles as a list.
-    """
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, length: int, read: Callable[[int, int], list[Any]]) -> None:
-        self._length = length
-        self._read = read
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Any]: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            start, stop, step = index.indices(self._length)
-            if step == 1:
-                return self._read(start, stop) if start < stop else []
-            return [self._read(i, i + 1)[0] for i in range(start, stop, step)]
-        i = operator.index(index)
-        if i < 0:
-            i += self._length
-        if not 0 <= i < self._length:
-            raise IndexError("list index out of range")
-        return self._read(i, i + 1)[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        for start in range(0, self._length, 1024):
-            yield from self._read(start, min(start + 1024, self._length))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, list | SharedList):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-
-    def __add__(self, other: Any) -> list[Any]:
-        return list(self) + list(other)
-
-    def __radd__(self, other: Any) -> list[Any]:
-        return list(other) + list(self)
-
-    def __mul__(self, times: int) -> list[Any]:
-        return list(self) * times
-
-    def copy(self) -> list[Any]:
-        """A plain list of this process."""
-        return list(self)
-
-    def __reduce__(self) -> Any:
-        return list, (list(self),)
-
-    def __repr__(self) -> str:
-        return f"SharedList of {self._length} entries, first {self[:3]}"
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "this list is shared by all workers and cannot be changed in one of them: change a copy (list(...)), "
-            "or switch the sharing off with DataLoader(..., share_lists=False) or Pool(..., share=False)"
-        )
-
-    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
