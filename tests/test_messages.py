@@ -117,6 +117,25 @@ else:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_tables_without_pyarrow():
+    pytest.importorskip("pandas")
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import pandas, infeed
+frame = pandas.DataFrame({"x": [1, 2], "y": [0.5, 1.5]})
+(batch,) = infeed.open(frame).batch(2).to_numpy()
+assert batch["x"].tolist() == [1, 2] and batch["y"].tolist() == [0.5, 1.5]
+try:
+    infeed.open(pandas.DataFrame({"x": [1, 2], "t": ["a", "b"]}))
+except ImportError as error:
+    assert "a DataFrame of pandas needs pyarrow: pip install infeed[arrow]" in str(error), error
+else:
+    raise SystemExit("no error")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_the_extras_exist():
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

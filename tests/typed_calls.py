@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import infeed
@@ -42,6 +43,7 @@ data.to_arrow(metas=True)  # refused
 # Stages. They give pipelines.
 made: infeed.Pipeline = data.shuffle(seed=7, kind="global").decode(jpg="rgb", cls="int").batch(8, ragged="pad")
 data.shuffle(kind="globally")  # refused
+data.shuffle(1000)  # refused
 loaded: infeed.Pipeline = data.load("path", root=Path("images"), to="image", pattern="{}.jpg")
 data.load("path", "images")  # refused
 data.load("path", root=3)  # refused
@@ -63,6 +65,11 @@ data.mask_tokens(mask="<mask>", special=["<s>", 2])
 data.mask_tokens(vocab=1000)  # refused
 
 # Sources.
+infeed.open(np.zeros((3, 2)))
+infeed.open({"x": np.zeros(3)})
+infeed.open(torch.utils.data.TensorDataset(torch.zeros(3)))
+infeed.open(Path("a.tar"))
+infeed.open(3)  # refused
 infeed.interleave([data, data], stop="all")
 infeed.interleave([data, data], stop="last")  # refused
 infeed.blend([data, data], [1, 2], length=100)
