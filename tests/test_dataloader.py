@@ -275,6 +275,6 @@ def test_the_table_covers_every_argument():
     ]
     assert set(parameters) - {"self"} == set(rows)
     here = Path(__file__).parent
-    tests = "".join((here / name).read_text() for name in ("test_dataloader.py", "test_dataloader_more.py"))
+    tests = "".join(path.read_text() for name in ("dataloader", "dropin") for path in here.glob(f"test_{name}*.py"))
     for name in re.findall(r"`(test_\w+)`", text):
         assert f"\ndef {name}(" in tests, f"docs/dataloader.md names {name}, which is no test"

@@ -163,6 +163,8 @@ def _leaf(stages: Stages, paths: list[str], auto: bool) -> Leaf:
         functions = [given[place] for given in stages.maps if place < len(given)]
         functions = [f for f in functions if f is not None and getattr(f, "__name__", "") != "identity"]
         extension = field.rsplit(".", 1)[-1]
+        if extension.lower() in ("tif", "tiff", "ppm", "pgm", "pbm", "pnm"):
+            raise Unknown(f"Pillow reads images of the type {extension} in ways of its own")
         if extension.lower() in stages.images:
             decoders[field] = "rgb"
             chains[field] = _image(stages.spec, functions)
