@@ -76,6 +76,28 @@ def test_nothing_of_a_caption_runs(tmp_path):
     assert EVIL in Page(batch._repr_html_()).rows[1], "the text is there, as text"
 
 
+def test_texts_of_the_world(tmp_path):
+    words = [
+        "\u65e5\u672c\u3000\u8a9e",
+        "a\u200db",
+        "\u202etxt.exe",
+        "\ud800",
+        "a\x00\x1b[31m",
+        "line\nline\ttab",
+        "\U0001f600",
+    ]
+    batch = infeed.Batch(t=words)
+    infeed.show.html(batch, tmp_path / "a.html")
+    shown = [row[1] for row in Page((tmp_path / "a.html").read_text("utf-8")).rows[1:]]
+    assert shown == [words[0], words[1], "\ufffdtxt.exe", "\ufffd", "a\ufffd\ufffd[31m", words[5], words[6]]
+
+
+def test_a_batch_that_cannot_be_taken_apart_is_shown_in_words(shards):
+    batch = infeed.open(shards).decode(cls="int").peek(4)
+    batch["x"], batch["x_offsets"] = np.arange(3), np.array([0, 3])
+    assert "<pre>Batch of 4" in batch._repr_html_()
+
+
 def test_pages_are_bounded():
     rng = np.random.default_rng(0)
     many = infeed.Batch(x=rng.integers(0, 256, (300, 200, 500, 3), dtype=np.uint8), t=["word " * 10**5] * 300)

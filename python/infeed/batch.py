@@ -73,15 +73,14 @@ class Batch(dict[str, Any]):
         return out
 
     def __repr__(self) -> str:
-        from .show.samples import count_of
-        from .show.words import lines
+        from .show.words import batch_lines
 
-        return lines(f"Batch of {count_of(self)}", self, self._sights)
+        return batch_lines(self)
 
     def _repr_html_(self) -> str:
-        from .show.page import fragment
+        from .show.page import displayed
 
-        return fragment(self)
+        return displayed(self)
 
 
 class Sample(dict[str, Any]):
@@ -116,9 +115,9 @@ class Sample(dict[str, Any]):
         return lines("Sample", self, self._sights)
 
     def _repr_html_(self) -> str:
-        from .show.page import fragment
+        from .show.page import displayed
 
-        return fragment(self)
+        return displayed(self)
 
 
 def _has(value: Any, attribute: str) -> bool:

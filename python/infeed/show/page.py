@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -17,7 +18,9 @@ from .words import column, cut, number, short
 
 #: Bounds of a page: samples, fields, pixels of a picture's longer side, characters of a text.
 SAMPLES, FIELDS, SIDE, TEXT = 16, 32, 128, 200
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _PICTURES = ("image", "mask", "masks")
+_WORDS = 4000
 #: Arrays of so many numbers are written out.
 _NUMBERS = 8
 
@@ -39,6 +42,14 @@ vertical-align:top;max-width:22em;overflow-wrap:break-word}
 def fragment(thing: Any, *, title: str | None = None) -> str:
     """The HTML of a pipeline, loader, batch or sample, to be put into a page."""
     return "".join(_parts(view_of(thing, SAMPLES), title))
+
+
+def displayed(thing: Any) -> str:
+    """The same for a notebook, where a batch that cannot be taken apart is shown in words."""
+    try:
+        return fragment(thing)
+    except Exception:
+        return framed(f"<pre>{plain(repr(thing), _WORDS)}</pre>")
 
 
 def html(thing: Any, path: str | os.PathLike[str]) -> None:
@@ -73,9 +84,8 @@ def framed(*parts: str) -> str:
 
 
 def plain(text: str, most: int) -> str:
-    """A text cut short, of which nothing is markup. Characters that cannot be seen are marked."""
-    seen = (char if char.isprintable() or char in "\n\t" else "\ufffd" for char in cut(text, most))
-    return escape("".join(seen))
+    """A text cut short, of which nothing is markup. Control characters, and those that turn text around, are marked."""
+    return escape(_HIDDEN.sub("\ufffd", cut(text, most)))
 
 
 def _parts(view: View, title: str | None) -> Iterator[str]:

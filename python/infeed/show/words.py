@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..pipeline.sights import Sight
 from .values import dtype_name, is_array, shape_of, thinned
+
+if TYPE_CHECKING:
+    from ..batch import Batch
 
 #: Ranges of larger arrays come from so many of their elements.
 _ELEMENTS = 1 << 16
@@ -44,6 +47,17 @@ def lines(title: str, fields: Mapping[str, Any], sights: Mapping[str, Sight] | N
     wide = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
     told = ("  ".join([*(row[at].ljust(wide[at]) for at in range(3)), row[3]]).rstrip() for row in rows)
     return "\n".join([title, *(f"  {line}" for line in told)])
+
+
+def batch_lines(batch: Batch) -> str:
+    """How many samples a batch has, and one line per field."""
+    from .samples import count_of
+
+    try:
+        title = f"Batch of {count_of(batch)}"
+    except Exception:  # as above
+        title = "Batch"
+    return lines(title, batch, batch._sights)
 
 
 def cut(text: str, most: int) -> str:
