@@ -159,6 +159,20 @@ def test_transforms_left_in_python_that_give_no_tensors(tmp_path: Path) -> None:
         same(lambda D: D(data, batch_size=2))
 
 
+def test_images_in_a_hugging_face_data_set() -> None:
+    datasets = pytest.importorskip("datasets")
+
+    def made(*images: bytes) -> Any:
+        features = datasets.Features({"image": datasets.Image(mode="RGB"), "label": datasets.Value("int64")})
+        rows = {"image": [{"bytes": data, "path": None} for data in images], "label": list(range(len(images)))}
+        return datasets.Dataset.from_dict(rows, features=features).with_format("torch")
+
+    same(lambda D: D(made(PNG, PNG, PNG), batch_size=2), native=True)
+    same(lambda D: D(made(PNG, data_of(GRAY16, "PNG"), PNG), batch_size=2), native=False)
+    found = same(lambda D: D(made(PNG, PNG, b"bad", PNG, PNG), batch_size=2), native=True)
+    assert issubclass(found[1][0], OSError) and len(found) == 3
+
+
 class Own(torch.utils.data.Sampler):  # type: ignore[type-arg]
     """A sampler that is not torch's: it is read no further ahead than torch reads it."""
 

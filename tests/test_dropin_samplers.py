@@ -119,9 +119,13 @@ def test_a_sampler_that_looks_at_the_loop(workers: int, size: int) -> None:
 def test_a_loader_that_cannot_be_native_for_long_says_so() -> None:
     import infeed.torch
 
-    with infeed.torch.DataLoader(DATA, sampler=[[0, 1]] * 5) as loader:
+    with infeed.torch.DataLoader(DATA, sampler=[0] * 8 + [[0, 1]] * 8 + [0] * 3) as loader:
+        for _ in range(2):
+            assert len(list(loader)) == 19
+            assert loader.explain().startswith("native")
+    with infeed.torch.DataLoader(DATA, sampler=[[0, 1]] * 10) as loader:
         first, second = list(loader), list(loader)
-        assert len(first) == len(second) == 5
+        assert len(first) == len(second) == 10
         assert "could not be made natively" in loader.explain()
 
 

@@ -11,8 +11,8 @@ from torch.utils.data import DataLoader, _utils
 from ...errors import WorkerDied
 from .order import Given
 
-# Batches in a row that may not be native before the rest is left to torch.
-FAILURES = 3
+# Batches in a row that may not be native before the rest is left to torch, if they are most of the epoch so far.
+FAILURES = 8
 OTHER = "its indices are not those of single rows, or Pillow reads an image of it in another way"
 
 _utils_untyped: Any = _utils
@@ -96,6 +96,9 @@ class Batches:
         self._slow = slow
         self._number = first - 1
         self._failures = 0
+        self._given_up = False
+        # Native batches less the others.
+        self._balance = 0
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -112,7 +115,7 @@ class Batches:
         while True:
             if self._native is None:
                 asked = self._given.peek()
-                if asked.rows is None or self._failures >= FAILURES:
+                if asked.rows is None or self._given_up:
                     self._given.pop()
                     return self._other(asked.indices, OTHER)
                 self._native = self._start(self._given)
@@ -129,11 +132,14 @@ class Batches:
                 return self._other(self._given.failed().indices, f"{type(error).__name__}: {error}")
             self._given.done()
             self._failures = 0
+            self._balance += 1
             return batch
 
     def _other(self, indices: Any, why: str) -> Any:
         """Make a batch that is not native, or whose native making failed."""
         self._failures += 1
-        if self._failures == FAILURES:
+        self._balance -= 1
+        if self._failures >= FAILURES and self._balance < 0 and not self._given_up:
+            self._given_up = True
             self._slow.slow.give_up(why)
         return self._slow.make(indices, self._number, why)
