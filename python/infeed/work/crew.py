@@ -44,6 +44,8 @@ class Worker:
         self.tasks: dict[int, Any] = {}
         self.deaths = 0
         self.is_victim = False
+        self.is_interrupted = False
+        """The consumer was interrupted while it waited: the task need not be finished when the pool closes."""
 
     def start(self, context: Any, parcel: Parcel, name: str) -> None:
         """Start a process for this worker, possibly in place of a dead one."""
@@ -122,6 +124,8 @@ def end(workers: list[Worker], parcel: Parcel, pid: int) -> None:
         with contextlib.suppress(OSError):
             # The worker reads end-of-file and exits before its next task. A full close would end it in the middle of one.
             worker.channel.sock.shutdown(socket.SHUT_WR)
+        if worker.is_interrupted:
+            worker.child.send(signal.SIGINT)
     _drain(running, _GRACE)
     for stop in (signal.SIGTERM, signal.SIGKILL):
         late = [worker for worker in running if not worker.child.has_ended()]

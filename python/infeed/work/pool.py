@@ -111,6 +111,11 @@ class Pool:
         return [worker.process.pid for worker in self._workers if worker.process is not None]
 
     @property
+    def processes(self) -> list[Any]:
+        """The process objects of the workers, also of those that have ended."""
+        return [worker.child.process for worker in self._workers if hasattr(worker, "child")]
+
+    @property
     def segments(self) -> int:
         """Segments of shared memory that this process has mapped for values."""
         return sum(len(worker.channel.mapped) for worker in self._workers)
@@ -149,7 +154,12 @@ class Pool:
                     writes = select.POLLOUT if worker.channel.has_backlog else 0
                     poll.modify(worker.channel.fileno(), select.POLLIN | writes)
             left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
-            events = poll.poll(left)
+            try:
+                events = poll.poll(left)
+            except KeyboardInterrupt:
+                for worker in self._workers:
+                    worker.is_interrupted = True
+                raise
             if not events:
                 if timeout is None:
                     raise TimeoutError(f"no worker of {self._name} finished a task within {limit} seconds")

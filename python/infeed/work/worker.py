@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import os
@@ -17,6 +18,7 @@ import numpy as np
 
 from .. import _core
 from .failure import Failure
+from .interrupt import Interrupt
 from .parcel import Parcel
 from .wire import Channel
 
@@ -73,18 +75,26 @@ def set_seeds(info: WorkerInfo) -> None:
 
 def serve(sock: socket.socket, parcel: Parcel, info: WorkerInfo, name: str) -> None:
     """The main function of a worker. Ends when the consumer closes its side, or at once if the consumer dies."""
+    interrupt = Interrupt(sock)
+    with contextlib.suppress(KeyboardInterrupt):
+        try:
+            signal.signal(signal.SIGINT, interrupt)
+            # The consumer's SIGTERM handler does not apply to workers.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            # Restarted: if it is on already, libraries may have replaced its handlers since.
+            faulthandler.disable()
+            faulthandler.enable(file=2)
+            # Objects inherited by fork are never garbage here, and traversing them would copy their pages.
+            gc.freeze()
+            # Even in the middle of a task, and even if that holds the GIL.
+            _core.exit_when_closed(sock.fileno())
+            _run(Channel(sock, name), parcel, info)
+        finally:
+            interrupt.is_over = True
+
+
+def _run(channel: Channel, parcel: Parcel, info: WorkerInfo) -> None:
     global _info, _channel
-    # Ctrl-C reaches the whole process group; the consumer handles it. Its SIGTERM handler does not apply to workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Restarted: if it is on already, libraries may have replaced its handlers since.
-    faulthandler.disable()
-    faulthandler.enable(file=2)
-    # Objects inherited by fork are never garbage here, and traversing them would copy their pages.
-    gc.freeze()
-    # Even in the middle of a task, and even if that holds the GIL.
-    _core.exit_when_closed(sock.fileno())
-    channel = Channel(sock, name)
     _info = info
     set_seeds(info)
     failure = do = None
