@@ -48,8 +48,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     ``native``: ``"auto"`` runs natively if possible, ``False`` never does, ``True`` raises if it is not possible.
     ``threads``: threads of a native run (default: the number of usable CPUs).
-    ``share_lists``: long lists in the dataset are packed once for all workers, which see a read-only
-    :class:`~infeed.work.SharedList`; ``False`` leaves them as they are.
+    ``share_lists``: long lists in the dataset are packed once for all workers, which see a
+    :class:`~infeed.work.SharedList` until they change it; ``False`` leaves them as they are.
     ``on_dead_worker``: ``"replace"`` starts a new worker for one that died instead of raising.
     ``workers``: ``"threads"`` instead of processes, which share one dataset; ``"auto"`` uses them on a Python without
     the GIL.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import signal
 import warnings
 from pickle import PicklingError
 from typing import Any
@@ -11,28 +12,32 @@ from typing import Any
 from torch.utils.data import IterDataPipe, MapDataPipe
 from torch.utils.data import dataloader as theirs
 
+from ..errors import WorkerDied
 from ..work import Failure, Pool
 from .fetch import Ended, Resume, Work, utils
 from .pin import Pinner
 from .threads import ThreadPool
 
 
-class PoolIterator(theirs._BaseDataLoaderIter):
+class PoolIterator(theirs._MultiProcessingDataLoaderIter):
     """One pass over a loader (with ``persistent_workers`` one after the other) by a :class:`~infeed.work.Pool`.
 
     torch's base class draws the seeds, makes the sampler's iterator and warns. The order of batches is torch's, too:
-    numbers are assigned round-robin to the workers and come out in that order.
+    numbers are assigned round-robin to the workers and come out in that order. It is an iterator of torch's class with
+    the attributes that training frameworks look at, but none of that class's code runs.
     """
 
     def __init__(self, loader: Any) -> None:
-        super().__init__(loader)
-        self._prefetch: int = loader.prefetch_factor
+        theirs._BaseDataLoaderIter.__init__(self, loader)
+        self._shutdown = False
+        self._prefetch_factor: int = loader.prefetch_factor
         self._in_order: bool = getattr(loader, "in_order", True)
-        if self._prefetch <= 0:
+        if self._prefetch_factor <= 0:
             raise AssertionError("prefetch_factor must be greater than 0 with worker processes")
         init_fn = loader.worker_init_fn
         if isinstance(self._dataset, IterDataPipe | MapDataPipe):
             init_fn = functools.partial(theirs._sharding_worker_init_fn, init_fn, self._world_size, self._rank)
+        self._worker_init_fn = init_fn
         work = Work(
             self._dataset_kind,
             self._dataset,
@@ -61,25 +66,25 @@ class PoolIterator(theirs._BaseDataLoaderIter):
             )
         except (TypeError, AttributeError, PicklingError):
             warnings.warn(
-                "a worker process could not be started because something it needs cannot be pickled (the dataset, "
-                "collate_fn or worker_init_fn). Give these names of their own at the top of a module, or use "
-                "multiprocessing_context='fork'.",
+                "Got pickle error when attempting to start a worker Process: something that it needs cannot be pickled "
+                "(the dataset, collate_fn or worker_init_fn). Give these names of their own at the top of a module, or "
+                "use multiprocessing_context='fork'.",
                 stacklevel=3,
             )
             raise
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        super()._reset(loader, first_iter)
+        theirs._BaseDataLoaderIter._reset(self, loader, first_iter)
         self._sent = 0
         self._due = 0
         self._owner: dict[int, int] = {}
         self._arrived: dict[int, Any] = {}
-        self._active = [True] * self._num_workers
+        self._workers_status = [True] * self._num_workers
         self._load = [0] * self._num_workers
         self._turns = itertools.cycle(range(self._num_workers))
         if not first_iter:
             self._resume()
-        for _ in range(self._prefetch * self._num_workers):
+        for _ in range(self._prefetch_factor * self._num_workers):
             self._send()
 
     def _resume(self) -> None:
@@ -95,14 +100,16 @@ class PoolIterator(theirs._BaseDataLoaderIter):
 
     def _send(self) -> None:
         """Give the next indices to the worker whose turn it is."""
-        most = self._prefetch * self._num_workers
+        most = self._prefetch_factor * self._num_workers
         try:
             index = next(self._sampler_iter)
         except StopIteration:
             return
         for _ in range(self._num_workers):
             worker = next(self._turns)
-            if self._active[worker] and (self._in_order or self._load[worker] < most // sum(self._active)):
+            if self._workers_status[worker] and (
+                self._in_order or self._load[worker] < most // sum(self._workers_status)
+            ):
                 break
         else:
             return
@@ -112,7 +119,11 @@ class PoolIterator(theirs._BaseDataLoaderIter):
         self._sent += 1
 
     def _receive(self) -> tuple[int, Any]:
-        found: tuple[int, Any] | None = self._source.result(self._timeout if self._timeout > 0 else None)
+        try:
+            found: tuple[int, Any] | None = self._source.result(self._timeout if self._timeout > 0 else None)
+        except WorkerDied as error:
+            error.args = (f"{_as_torch_says(error)} {error}",)
+            raise
         if found is None:
             late = sorted(self._owner.values())
             raise RuntimeError(
@@ -125,7 +136,7 @@ class PoolIterator(theirs._BaseDataLoaderIter):
         while True:
             while self._due < self._sent:
                 worker = self._owner.get(self._due)
-                if self._due in self._arrived or (worker is not None and self._active[worker]):
+                if self._due in self._arrived or (worker is not None and self._workers_status[worker]):
                     break
                 # Returned already (in_order=False), or missing because its worker's iterable dataset is exhausted.
                 self._owner.pop(self._due, None)
@@ -139,8 +150,8 @@ class PoolIterator(theirs._BaseDataLoaderIter):
             else:
                 number, data = self._receive()
                 if isinstance(data, Ended):
-                    if self._active[data.worker]:
-                        self._active[data.worker] = False
+                    if self._workers_status[data.worker]:
+                        self._workers_status[data.worker] = False
                         self._send()
                     continue
                 if number not in self._owner:
@@ -163,11 +174,30 @@ class PoolIterator(theirs._BaseDataLoaderIter):
         """Whether another epoch can begin with these workers."""
         return self._pool.is_alive()
 
+    @property
+    def _workers(self) -> list[Any]:  # type: ignore[override]
+        return self._pool.processes if "_pool" in self.__dict__ else []
+
     def close(self) -> None:
         """End the workers."""
+        self._shutdown = True
         self._source.close()
         self._pool.close()
+
+    def _shutdown_workers(self) -> None:
+        self.close()
 
     def __del__(self) -> None:
         if "_source" in self.__dict__:
             self.close()
+
+
+def _as_torch_says(error: WorkerDied) -> str:
+    """The words of torch for a dead worker, which scripts look for."""
+    code = error.exitcode
+    words = f"DataLoader worker (pid(s) {error.pid}) exited unexpectedly."
+    if code is not None and code < 0:
+        words += f" DataLoader worker (pid {error.pid}) is killed by signal: {signal.strsignal(-code)}."
+    elif code:
+        words += f" DataLoader worker (pid {error.pid}) exited unexpectedly with exit code {code}."
+    return words

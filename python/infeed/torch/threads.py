@@ -43,6 +43,11 @@ class ThreadPool:
         except queue.Empty:
             return None
 
+    @property
+    def processes(self) -> list[Any]:
+        """None: there are only threads."""
+        return []
+
     def is_alive(self) -> bool:
         """Whether tasks can be submitted."""
         return self._open
