@@ -310,3 +310,9 @@ def test_explain_names_the_start_method():
         Numbers(), num_workers=2, multiprocessing_context="spawn", native=False, share_lists=False
     ).explain()
     assert "spawn" in text and "share_lists=False" in text
+
+
+def test_snapshot_every_n_steps():
+    assert DataLoader(Numbers()).snapshot_every_n_steps == 1
+    with pytest.raises(ValueError, match="snapshot_every_n_steps should be 0 or more, not -1"):
+        DataLoader(Numbers(), snapshot_every_n_steps=-1)

@@ -20,7 +20,7 @@ _asked = threading.local()
 _made: weakref.WeakSet[Any] = weakref.WeakSet()
 
 # Arguments that torch's loader does not have, and so are not passed on.
-OWN = ("native", "threads", "share_lists", "on_dead_worker", "workers")
+OWN = ("native", "threads", "share_lists", "on_dead_worker", "workers", "snapshot_every_n_steps")
 
 
 def announce(loader: Any) -> None:

@@ -17,6 +17,8 @@ except ImportError as error:  # pragma: no cover - depends on the environment
 
 from .adopt import announce
 from .processes import PoolIterator
+from .state import Resumable
+from .state.local import LocalIterator
 from .threads import wants_threads
 
 __all__ = ["DataLoader", "Takeover"]
@@ -31,6 +33,9 @@ class Takeover(Protocol):
     def explain(self) -> str:
         """What runs natively and what is left in Python."""
 
+    def stats(self) -> Any:
+        """What the threads did."""
+
     def close(self) -> None:
         """Release threads and memory."""
 
@@ -38,7 +43,7 @@ class Takeover(Protocol):
 T_co = TypeVar("T_co", covariant=True)
 
 
-class DataLoader(torch.utils.data.DataLoader[T_co]):
+class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
     """A drop-in replacement for ``torch.utils.data.DataLoader``: the same arguments, the same batches in the same order.
 
     With ``num_workers > 0`` the batches come from worker processes, which write them into shared memory that is reused,
@@ -53,6 +58,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
     ``on_dead_worker``: ``"replace"`` starts a new worker for one that died instead of raising.
     ``workers``: ``"threads"`` instead of processes, which share one dataset; ``"auto"`` uses them on a Python without
     the GIL.
+    ``snapshot_every_n_steps``: as torchdata's StatefulDataLoader has it. How often a worker with an iterable dataset that
+    has a state sends it along; from fewer snapshots a loader that continues reads further.
     """
 
     def __init__(
@@ -80,6 +87,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         share_lists: bool = True,
         on_dead_worker: OnDeadWorker = "raise",
         workers: Literal["auto", "processes", "threads"] = "auto",
+        snapshot_every_n_steps: int = 1,
     ) -> None:
         if workers not in ("auto", "processes", "threads"):
             raise ValueError(f'workers should be "auto", "processes" or "threads", not {workers!r}')
@@ -97,6 +105,8 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
             )
         if threads is not None and threads < 1:
             raise ValueError(f"threads should be at least 1, not {threads}")
+        if snapshot_every_n_steps < 0:
+            raise ValueError(f"snapshot_every_n_steps should be 0 or more, not {snapshot_every_n_steps}")
         # Older versions of torch do not know the argument.
         more: dict[str, Any] = {} if in_order else {"in_order": False}
         super().__init__(
@@ -124,6 +134,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         self.share_lists = share_lists
         self.on_dead_worker = on_dead_worker
         self.workers = workers
+        self.snapshot_every_n_steps = snapshot_every_n_steps
         self._running: list[weakref.ref[PoolIterator]] = []
         self._takeover: Takeover | None = None
         self._reason = "native=False was asked for"
@@ -143,12 +154,15 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         return self._takeover
 
     def __iter__(self) -> Any:
+        return self._begin()
+
+    def _iterate(self, skip: int) -> Any:
         takeover = self._native()
         if takeover is not None:
             from .recognise import Unknown
 
             try:
-                return takeover.iterate(self)
+                return takeover.iterate(self, skip)
             except Unknown as why:
                 # Changed since the last epoch: from now on as torch does it.
                 takeover.close()
@@ -161,7 +175,7 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def _get_iterator(self) -> Any:
         if self.num_workers == 0:
-            return super()._get_iterator()
+            return LocalIterator(self)
         self.check_worker_number_rationality()
         iterator = PoolIterator(self)
         self._running = [ref for ref in self._running if ref() is not None] + [weakref.ref(iterator)]
@@ -199,6 +213,23 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
         ]
         return "\n".join(line for line in lines if line)
 
+    def stats(self) -> Any:
+        """A native run: what its threads did, as :meth:`infeed.Loader.stats`. Otherwise a dict about this epoch."""
+        takeover = self._native()
+        if takeover is not None:
+            return takeover.stats()
+        progress = self._progress
+        iterator = None if progress is None else progress.pool()
+        return {
+            "native": False,
+            "reason": self._reason,
+            "workers": "none" if self.num_workers == 0 else "threads" if self._in_threads else "processes",
+            "num_workers": self.num_workers,
+            "batches": 0 if progress is None else progress.count,
+            "finished": progress is not None and progress.finished,
+            **({} if iterator is None else iterator.stats()),
+        }
+
     def close(self) -> None:
         """End workers and threads of all iterators. The loader can be iterated again."""
         for ref in self._running:
@@ -219,4 +250,5 @@ class DataLoader(torch.utils.data.DataLoader[T_co]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Processes and threads belong to this process; a copy elsewhere starts its own.
-        return {**self.__dict__, "_running": [], "_takeover": None, "_asked": False}
+        none = {"_takeover": None, "_progress": None, "_prepared": None}
+        return {**self.__dict__, **none, "_running": [], "_asked": False}

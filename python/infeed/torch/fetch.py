@@ -12,6 +12,8 @@ from torch.utils.data.graph_settings import apply_random_seed
 
 from ..work import WorkerInfo, allocate
 from ..work.wire import SMALL
+from .state.keeper import Keeper, Place, Report
+from .state.objects import Frozen
 
 # A private module of torch, without types.
 utils: Any = _utils
@@ -30,6 +32,15 @@ class Ended:
     """The answer of a worker whose iterable dataset is exhausted."""
 
     worker: int
+    frozen: Frozen | None = None
+    """The states of the dataset at its end."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The states of the dataset at the start of an epoch."""
+
+    frozen: Frozen | None
 
 
 @dataclass
@@ -43,6 +54,10 @@ class Work:
     drop_last: bool
     init_fn: Callable[[int], None] | None
     shared_seed: int | None
+    places: list[Place] | None = None
+    """Where each worker begins."""
+    every: int = 1
+    """Batches of a worker between two states of an iterable dataset."""
 
     def __call__(self, info: WorkerInfo) -> Callable[[Any], Any]:
         """Set the worker up as torch does: the dataset's seed, ``get_worker_info()``, then ``worker_init_fn``."""
@@ -53,12 +68,13 @@ class Work:
             id=info.id, num_workers=info.workers, seed=info.seed, dataset=self.dataset
         )
         where = f"in DataLoader worker process {info.id}"
+        keeper = Keeper(self.dataset, self.every, self.places[info.id] if self.places else None)
         fetcher: Any = None
         broken: Any = None
         try:
             if self.init_fn is not None:
                 self.init_fn(info.id)
-            fetcher = self._fetcher()
+            fetcher = keeper.open(self._fetcher)
         except Exception:
             broken = utils.ExceptionWrapper(where=where)
         ended = False
@@ -69,20 +85,23 @@ class Work:
                 ended = False
                 self._seed(rng, task.seed)
                 try:
-                    fetcher = self._fetcher()
+                    fetcher = keeper.open(self._fetcher)
                 except Exception:
                     return utils.ExceptionWrapper(where=where)
-                return task
+                return Told(keeper.initial)
+            if isinstance(task, Report):
+                return Told(keeper.initial)
             if broken is not None:
                 return broken
             if ended:
                 return Ended(info.id)
             try:
-                return fetcher.fetch(task)
+                data = fetcher.fetch(task)
+                return keeper.carry(data) if keeper.is_stateful else data
             except Exception as error:
                 if isinstance(error, StopIteration) and self.kind == torch.utils.data._DatasetKind.Iterable:
                     ended = True
-                    return Ended(info.id)
+                    return Ended(info.id, keeper.take() if keeper.is_stateful else None)
                 return utils.ExceptionWrapper(where=where)
 
         return do

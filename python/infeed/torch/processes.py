@@ -14,8 +14,10 @@ from torch.utils.data import dataloader as theirs
 
 from ..errors import WorkerDied
 from ..work import Failure, Pool
-from .fetch import Ended, Resume, Work, utils
+from .fetch import Ended, Resume, Told, Work, utils
 from .pin import Pinner
+from .state.keeper import Report
+from .state.objects import Frozen, is_stateful
 from .threads import ThreadPool
 
 
@@ -29,6 +31,9 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
 
     def __init__(self, loader: Any) -> None:
         theirs._BaseDataLoaderIter.__init__(self, loader)
+        saved = loader._resuming
+        if saved is not None and saved.base_seed is not None:
+            self._base_seed = saved.base_seed
         self._shutdown = False
         self._prefetch_factor: int = loader.prefetch_factor
         self._in_order: bool = getattr(loader, "in_order", True)
@@ -46,6 +51,8 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
             self._drop_last,
             init_fn,
             self._shared_seed,
+            None if saved is None else saved.places,
+            loader.snapshot_every_n_steps,
         )
         self._pool: Pool | ThreadPool = self._start(loader, work)
         self._source: Any = Pinner(self._pool, self._pin_memory_device) if self._pin_memory else self._pool
@@ -74,14 +81,24 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
             raise
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        saved = loader._resuming if first_iter else None
+        if saved is not None and saved.again:
+            saved.restore_start(loader)
         theirs._BaseDataLoaderIter._reset(self, loader, first_iter)
-        self._sent = 0
-        self._due = 0
+        self.progress = progress = loader._progress
+        progress.base_seed = int(self._base_seed)
+        progress.watch(self)
+        self._sampler_iter = progress.begin(self, saved)
+        self._sent = self._due = progress.position
         self._owner: dict[int, int] = {}
         self._arrived: dict[int, Any] = {}
+        self._told: set[int] = set()
+        # Handed out before the state was taken, although they come later (in_order=False).
+        self._skipped = frozenset(() if saved is None else saved.early)
         self._workers_status = [True] * self._num_workers
         self._load = [0] * self._num_workers
         self._turns = itertools.cycle(range(self._num_workers))
+        next(itertools.islice(self._turns, progress.last + 1, progress.last + 1), None)
         if not first_iter:
             self._resume()
         for _ in range(self._prefetch_factor * self._num_workers):
@@ -97,12 +114,38 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
             if number < 0:
                 waiting -= 1
                 self._checked(data)
+                if isinstance(data, Told):
+                    self.progress.frozen[-1 - number] = data.frozen
+
+    def report(self, frozen: list[Frozen | None]) -> None:
+        """Ask workers that have not sent a state yet for the one at the start of the epoch."""
+        iterable = self._dataset_kind == theirs._DatasetKind.Iterable
+        if isinstance(self._pool, ThreadPool) or not self.is_alive() or not (iterable or is_stateful(self._dataset)):
+            return
+        waiting = {-1 - worker for worker, state in enumerate(frozen) if state is None} - self._told
+        for number in waiting:
+            self._pool.submit(number, Report(), -1 - number)
+        while waiting:
+            number, data = self._receive()
+            if isinstance(data, Ended):
+                self._end(data)
+            elif number >= 0:
+                self._arrived[number] = data
+            if number >= 0:
+                continue
+            waiting.discard(number)
+            self._told.add(number)
+            if isinstance(data, Told):
+                frozen[-1 - number] = data.frozen
 
     def _send(self) -> None:
         """Give the next indices to the worker whose turn it is."""
         most = self._prefetch_factor * self._num_workers
         try:
             index = next(self._sampler_iter)
+            while self._sent in self._skipped:
+                index = next(self._sampler_iter)
+                self._sent += 1
         except StopIteration:
             return
         for _ in range(self._num_workers):
@@ -142,6 +185,7 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
                 self._owner.pop(self._due, None)
                 self._due += 1
             else:
+                self.progress.finished = True
                 if not self._persistent_workers:
                     self.close()
                 raise StopIteration
@@ -150,9 +194,7 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
             else:
                 number, data = self._receive()
                 if isinstance(data, Ended):
-                    if self._workers_status[data.worker]:
-                        self._workers_status[data.worker] = False
-                        self._send()
+                    self._end(data)
                     continue
                 if number not in self._owner:
                     continue
@@ -161,14 +203,29 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
                     continue
             if number == self._due:
                 self._due += 1
-            self._load[self._owner.pop(number)] -= 1
+            worker = self._owner.pop(number)
+            self._load[worker] -= 1
+            data = self.progress.hand_out(worker, number, self._due, data)
             self._send()
             return self._checked(data)
+
+    def _end(self, told: Ended) -> None:
+        """Give no more tasks to a worker whose iterable dataset is exhausted."""
+        if self._workers_status[told.worker]:
+            self.progress.ended[told.worker] = told.frozen
+            self._workers_status[told.worker] = False
+            self._send()
 
     def _checked(self, data: Any) -> Any:
         if isinstance(data, utils.ExceptionWrapper | Failure):
             data.reraise()
         return data
+
+    def stats(self) -> dict[str, Any]:
+        """Batches that wait for the consumer or are being made, and the worker processes."""
+        pool = self._pool
+        processes = {} if isinstance(pool, ThreadPool) else {"pids": pool.pids, "segments": pool.segments}
+        return {"ready": len(self._arrived), "under_way": len(self._owner) - len(self._arrived), **processes}
 
     def is_alive(self) -> bool:
         """Whether another epoch can begin with these workers."""

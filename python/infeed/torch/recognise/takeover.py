@@ -106,6 +106,10 @@ class Takeover:
             lines.append(f"what is left in Python runs in {runs} (num_workers)")
         return "\n".join(lines)
 
+    def stats(self) -> Any:
+        """What the threads did since the loader was opened."""
+        return self._loader.stats()
+
     def close(self) -> None:
         """Stop the threads."""
         self._loader.close()
