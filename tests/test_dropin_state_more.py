@@ -1,4 +1,4 @@
-"""States of the drop-in DataLoader: a killed process, what is refused, what is left alone, native runs, ``stats()`` and ``explain()``."""
+"""States of the drop-in DataLoader: what is refused, what is left alone, native runs, ``stats()``, ``explain()``."""
 
 import os
 import random

@@ -208,3 +208,12 @@ def test_resuming_over_a_table():
     second = data.to_numpy()
     second.load_state_dict(first.state_dict())
     assert [b["x"].tolist() for b in iterator] == [b["x"].tolist() for b in second]
+
+
+def test_pipelines_and_loaders_are_no_data_sets():
+    pipeline = infeed.arrays({"x": np.arange(10)}).batch(2)
+    with pytest.raises(TypeError, match="a pipeline already"):
+        infeed.wrap(pipeline)
+    batches = infeed.wrap(pipeline.to_numpy())
+    assert "a stream of its batches" in batches.explain()
+    assert [batch["x"].tolist() for batch in batches.to_numpy()] == [[[i, i + 1]] for i in range(0, 10, 2)]
