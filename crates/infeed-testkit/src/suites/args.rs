@@ -21,6 +21,7 @@ fn value(param: &Param) -> Json {
             python if python.starts_with("float") => json!(0.5),
             "bool" => json!(false),
             python if python.starts_with("Sequence[int]") => json!([1, 2]),
+            "Sequence[Transform]" => json!([{"name": "RandomHorizontalFlip", "args": {}}]),
             python if python.starts_with("Sequence") => json!([0.5]),
             _ => json!("x"),
         },
