@@ -27,6 +27,7 @@ ELSEWHERE = {
     "annotations": "test_annotations_docs",
     "doors": "test_doors",
     "guide": "test_guide",
+    "notebook": "test_notebook_docs",
     "ssl": "test_ssl",
     "tables": "test_corpora_docs",
     "tasks": "test_tasks_docs",
