@@ -247,7 +247,7 @@ class Native:
     def __init__(self):
         self.closed = 0
 
-    def iterate(self, loader):
+    def iterate(self, loader, skip=0):
         return iter([loader.threads])
 
     def explain(self):
