@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class Stuck(theirs.Dataset):
 
 loader = {"torch": theirs.DataLoader, "infeed": DataLoader}[sys.argv[1]]
 for batch in loader(Stuck(), num_workers=2):
-    pass
+    print(int(batch), flush=True)
 """
 
 
@@ -66,7 +67,9 @@ def test_an_interrupt_ends_a_stuck_worker(kind, tmp_path):
         start_new_session=True,
     )
     try:
-        assert program.stdout.readline() == "stuck\n"
+        # Two batches come, and then the consumer waits.
+        assert sorted(program.stdout.readline() for _ in range(3)) == ["0\n", "1\n", "stuck\n"]
+        time.sleep(1)
         if "only" in kind:
             program.send_signal(signal.SIGINT)
         else:
@@ -186,13 +189,13 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("kind", ["torch", "infeed"])
 @pytest.mark.parametrize("how", ["signal", "exit"])
-def test_words_for_a_dead_worker(kind, how, tmp_path):
+def test_words_for_a_dead_worker(how, tmp_path):
+    """Those of torch, which says them only if it hears of the death before it loses a connection to the worker."""
     script = tmp_path / "dying.py"
     script.write_text(DYING)
     path = str(Path(infeed.__file__).parent.parent)
-    command = [sys.executable, str(script), kind, how]
+    command = [sys.executable, str(script), "infeed", how]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=200
     )

@@ -142,6 +142,15 @@ class Pool:
         in order; ``Failure.reraise()`` raises the original. The death of a worker is raised at once, as
         :class:`~infeed.WorkerDied`.
         """
+        try:
+            return self._result(timeout)
+        except KeyboardInterrupt:
+            # Wherever it came: nobody waits for the tasks any more.
+            for worker in self._workers:
+                worker.is_interrupted = True
+            raise
+
+    def _result(self, timeout: float | None) -> tuple[int, Any] | None:
         limit = timeout if timeout is not None else self._timeout or None
         deadline = None if limit is None else time.monotonic() + limit
         while True:
@@ -154,12 +163,7 @@ class Pool:
                     writes = select.POLLOUT if worker.channel.has_backlog else 0
                     poll.modify(worker.channel.fileno(), select.POLLIN | writes)
             left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
-            try:
-                events = poll.poll(left)
-            except KeyboardInterrupt:
-                for worker in self._workers:
-                    worker.is_interrupted = True
-                raise
+            events = poll.poll(left)
             if not events:
                 if timeout is None:
                     raise TimeoutError(f"no worker of {self._name} finished a task within {limit} seconds")
