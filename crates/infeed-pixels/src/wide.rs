@@ -98,6 +98,9 @@ pub(crate) fn change_planes(pixels: &mut [u8], how: &impl Change) {
     for block in blocks {
         change_block(block, how);
     }
+    if rest.is_empty() {
+        return;
+    }
     let mut last = [0; 3 * BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     change_block(&mut last, how);

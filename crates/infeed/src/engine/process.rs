@@ -1,7 +1,5 @@
 //! Tells a process from the one it was forked from, without a system call for each batch.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
-
 /// Which process something belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process(u64);
@@ -20,7 +18,7 @@ impl Process {
 
 #[cfg(unix)]
 mod imp {
-    use super::*;
+    use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
     /// How often this process and its ancestors were forked since the first of them asked.
     static FORKS: AtomicU64 = AtomicU64::new(0);
