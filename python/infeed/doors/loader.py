@@ -13,7 +13,6 @@ from ..batch import GivenRun, Made
 from ..chaos import seed_of
 from ..functions.layer import Layer
 from ..launch import world
-from ..pipeline.sights import sights_of
 from ..reports import Ledger, Stats
 from . import live
 from .dummy import Dummy, made_up
@@ -126,7 +125,7 @@ class Loader(Numbered, Face):
             self._layer.tail.most = self._core.batch_bytes
         self._tuple = plan.tuple
         self._kinds = {name: kind for name, kind, _ in plan.fields}
-        self._sights = sights_of(pipeline)
+        self._sights = pipeline._sights
         self._runs: list[_core.Run | GivenRun] = []
         live.add(self)
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 class Numbered:
     """What gives the batches of a loader by number."""
 
+    #: Its items are for looking: each opens the data anew. It is no data set to read by index.
+    _is_for_looking = True
+
     def __getitem__(self: Loader, number: SupportsIndex) -> Any:  # type: ignore[misc]
         """Batch ``number`` of the current epoch, for a look: the same that iterating gives as that batch.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex, overload
 from ..recipes import whole
 from ..reports import Field, Fields
 from .order import OrderStages
-from .sights import sights_of
+from .sights import Sight, sights_of
 
 if TYPE_CHECKING:
     from ..batch import Batch, Sample
@@ -38,8 +38,13 @@ class Looks(OrderStages):
         whole("n", n)
         found = _first(self, n) if n else None
         made = Batch() if found is None else found if isinstance(found, Batch) else Batch(_named(self, found))
-        made._sights = sights_of(self)
+        made._sights = self._sights
         return made
+
+    @property
+    def _sights(self) -> dict[str, Sight]:
+        """How the fields of batches are drawn, by name."""
+        return sights_of(self)
 
     @property
     def fields(self) -> Fields:
@@ -186,7 +191,7 @@ def _sample(pipeline: Looks, number: int) -> Sample:
     fields = sample_at(batch if isinstance(batch, Mapping) else _named(single, batch), 0)
     out = Sample(fields if names is None else {name: fields[name] for name in names})
     out._from = (batch, 0) if isinstance(batch, Batch) and batch._core is not None else None
-    out._sights = sights_of(single)
+    out._sights = single._sights
     return out
 
 

@@ -67,13 +67,11 @@ def wrap(data: Any, *, name: str | None = None) -> Pipeline:
     Data frames, Arrow tables and dicts of arrays have no samples by index: their columns become fields, as
     :func:`infeed.arrays` makes them.
     """
-    from ..doors.loader import Loader
     from .hands import class_of, from_data_set, from_table_like, one_split, shown
 
     if isinstance(data, Pipeline):
         raise TypeError("wrap takes a data set, and this is a pipeline already: go on with its methods")
-    if isinstance(data, Loader):
-        # Its batches by number are for looking: each opens the data anew.
+    if getattr(data, "_is_for_looking", False):
         return of_stream(data, name, f"{shown(data)} -> a stream of its batches, read from front to back in Python")
     data = one_split(data)
     if class_of(data) != "datasets.Dataset":  # Its samples are what data[row] gives.
