@@ -13,6 +13,7 @@ from PIL import Image
 
 import infeed
 from infeed import decoders as D
+from infeed import transforms as T
 
 
 class Page(HTMLParser):
@@ -80,3 +81,23 @@ def stored(folder: Path, count: int = 3) -> infeed.Pipeline:
             out.write({"__key__": f"k{i}", **fields, **notes, "t.txt": f"words {i}"})
     decoders = {"image.png": "rgb", "mask.png": "mask", "boxes.json": D.boxes(along=[]), "t.txt": "text"}
     return infeed.open(str(folder / "*.tar")).decode(**decoders, **{"points.json": D.keypoints(points=2)})
+
+
+def same(one, other):
+    """Whether two batches or samples have the same fields and values."""
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(same({"": a}, {"": b}) for a, b in zip(one, other, strict=True))
+    assert list(one) == list(other)
+    for name in one:
+        a, b = one[name], other[name]
+        assert isinstance(a, list) == isinstance(b, list), name
+        if isinstance(a, list):
+            assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True)), name
+        else:
+            assert np.array_equal(a, b), name
+    return True
+
+
+def augmented(shards, **batch):
+    data = infeed.open(shards).shuffle(seed=5).decode(jpg="rgb", cls="int")
+    return data.map(T.RandomResizedCrop(16), T.RandomHorizontalFlip(), on="jpg").batch(**{"size": 8, **batch})

@@ -6,30 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
+from shown import augmented, same
 
 import infeed
-from infeed import transforms as T
-
-
-def same(one, other):
-    """Whether two batches or samples have the same fields and values."""
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(same({"": a}, {"": b}) for a, b in zip(one, other, strict=True))
-    assert list(one) == list(other)
-    for name in one:
-        a, b = one[name], other[name]
-        assert isinstance(a, list) == isinstance(b, list), name
-        if isinstance(a, list):
-            assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True)), name
-        else:
-            assert np.array_equal(a, b), name
-    return True
-
-
-def augmented(shards, **batch):
-    data = infeed.open(shards).shuffle(seed=5).decode(jpg="rgb", cls="int")
-    return data.map(T.RandomResizedCrop(16), T.RandomHorizontalFlip(), on="jpg").batch(**{"size": 8, **batch})
-
 
 LASTS = ["short", "drop", "pad"]
 
