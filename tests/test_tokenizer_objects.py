@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -93,7 +95,10 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("INFEED_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert rows(infeed.open(TEXTS).tokenize(tokenizer()))[1]["tokens"] == [4]
+    pipeline = infeed.open(TEXTS).tokenize(tokenizer())
+    assert rows(pipeline)[1]["tokens"] == [4]
+    kept = Path(pipeline.recipe["stage"][-1]["args"]["tokenizer"])
+    assert kept.parent.stat().st_mode & 0o077 == 0, "another user could change it"
 
 
 def test_tokens_by_name(cache):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 from typing import Any, Protocol
+
+from . import _core
 
 
 class Serialisable(Protocol):
@@ -64,35 +67,32 @@ def tokenizer_path(tokenizer: Any) -> str:
 
 def _kept(data: bytes) -> str:
     import hashlib  # Only for tokenizers that are objects: transforms import this module.
-    import tempfile
 
     name = f"{hashlib.sha256(data).hexdigest()[:32]}.json"
-    last = Path(tempfile.gettempdir(), f"infeed-{os.getuid()}", "tokenizers")
-    for folder in (*_folders(), last):
-        path = folder / name
+    if cache := _core.cache_folder():
         try:
-            if path.is_file() and path.read_bytes() == data:
-                return str(path)
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                file.write(data)
-            # Another process may write the same file: each makes its own, and the last name wins.
-            os.replace(file.name, path)
+            return _written(Path(cache, "tokenizers", name), data)
         except OSError:
-            continue
+            pass  # A home that is read-only or full, as in many containers.
+    return _written(_own_folder() / name, data)
+
+
+def _written(path: Path, data: bytes) -> str:
+    import tempfile
+
+    if path.is_file() and path.read_bytes() == data:
         return str(path)
-    raise OSError(
-        "no cache folder can be written to keep the tokenizer in: set INFEED_CACHE, or save it and give its path"
-    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    # Another process may write the same file: each makes its own, and the last name wins.
+    os.replace(file.name, path)
+    return str(path)
 
 
-def _folders() -> list[Path]:
-    """Where tokenizers are kept: beside the indices of shards."""
-    found = []
-    if cache := os.environ.get("INFEED_CACHE"):
-        found.append(Path(cache))
-    elif cache := os.environ.get("XDG_CACHE_HOME"):
-        found.append(Path(cache, "infeed"))
-    elif home := os.environ.get("HOME"):
-        found.append(Path(home, ".cache", "infeed"))
-    return [folder / "tokenizers" for folder in found]
+@functools.cache
+def _own_folder() -> Path:
+    """A folder that no other user can have prepared: who can write to it can change what is trained on."""
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="infeed-tokenizers-"))

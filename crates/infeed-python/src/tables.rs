@@ -21,6 +21,12 @@ pub(crate) fn usable_cpus() -> usize {
     infeed::engine::usable_cpus()
 }
 
+/// The folder for what infeed keeps between runs, if the environment names one.
+#[pyfunction]
+pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {
+    infeed::format::cache_folder()
+}
+
 /// Which rank this process is by its environment, as JSON: `world` and `seen`.
 #[pyfunction]
 pub(crate) fn find_world() -> PyResult<String> {

@@ -37,7 +37,7 @@ pub use folder::{EXTENSIONS, Endings, FolderSource, is_image};
 pub use fuzzing::fuzz_index;
 pub use lmdb::LmdbIndex;
 pub(crate) use paths::not_streamed;
-pub use saved::IndexCache;
+pub use saved::{IndexCache, cache_folder};
 pub use source::index_all;
 pub use tar::{TarFormat, TarIndex, TarSet};
 

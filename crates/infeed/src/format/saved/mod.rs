@@ -84,16 +84,20 @@ impl IndexCache {
     }
 
     pub(super) fn folder(&self) -> Option<PathBuf> {
-        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         match self {
             IndexCache::Off | IndexCache::Beside => None,
             IndexCache::Folder(folder) => Some(folder.clone()),
-            IndexCache::Auto => variable("INFEED_CACHE")
-                .map(|cache| cache.join("index"))
-                .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("infeed/index")))
-                .or_else(|| variable("HOME").map(|home| home.join(".cache/infeed/index"))),
+            IndexCache::Auto => cache_folder().map(|cache| cache.join("index")),
         }
     }
+}
+
+/// Returns the user's cache folder: `$INFEED_CACHE`, or else `$XDG_CACHE_HOME/infeed`, or else `~/.cache/infeed`.
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    variable("INFEED_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("infeed")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/infeed")))
 }
 
 /// Whether the shard is a local file. Only then do name, size and time identify it reliably across runs.
