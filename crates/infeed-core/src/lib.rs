@@ -22,6 +22,7 @@ pub mod opening;
 pub mod order;
 pub mod packing;
 pub mod parallel;
+pub mod pool;
 pub mod record;
 pub mod registry;
 pub mod rng;

@@ -16,7 +16,7 @@ pub struct Shard {
     pub name: Arc<str>,
     /// Size in bytes.
     pub size: u64,
-    /// Modification time in nanoseconds since 1970, if the store knows it.
+    /// Modification time in nanoseconds since 1970, or another number that changes with the object, if the store has one.
     pub modified: Option<u64>,
     /// A number that differs whenever the object was replaced or written to, where the store has one. Unlike `modified`
     /// nobody can set it back, and it means nothing on another machine.
@@ -59,6 +59,18 @@ pub trait Store: Debug + Send + Sync {
 
     /// Announces that these ranges will be read soon. Only a hint: doing nothing is correct.
     fn will_read(&self, _shard: &Shard, _ranges: &[Range<u64>]) {}
+
+    /// Returns how many bytes can be announced now, for stores whose reads take so long that what is needed in some seconds
+    /// should be announced already. `None` for stores where a read takes no longer than the work on its bytes.
+    fn room_ahead(&self) -> Option<u64> {
+        None
+    }
+
+    /// Says that what was announced and not read is no longer wanted.
+    fn forget_ahead(&self) {}
+
+    /// Sets how much memory may hold what was announced. Only a hint.
+    fn set_memory(&self, _bytes: u64) {}
 
     /// Returns the whole object as memory that is read on first touch, if the store supports that. With `None` the
     /// reader reads ranges instead.
@@ -111,6 +123,11 @@ pub trait Store: Debug + Send + Sync {
             }
             Err(other) => Err(other),
         }
+    }
+
+    /// Writes a whole object, replacing one of the same name, where the store can be written to.
+    fn put(&self, name: &str, _bytes: Bytes) -> Result<()> {
+        Err(Error::argument(format!("`{name}`: this store is only read")))
     }
 
     /// Returns the local file of an object, for formats that can only be read from one (their table entry says so).

@@ -8,7 +8,7 @@ use crate::{
     store::Stores,
     stream::Opening,
 };
-use infeed_core::{Error, OpenRequest, Opened, Result};
+use infeed_core::{Error, OpenRequest, Opened, Result, Store};
 use std::sync::Arc;
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no samples.
@@ -24,8 +24,9 @@ pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
 
 /// Opens what one part of a recipe reads.
 pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
-    let store = Stores::shared();
+    let store: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
     let streamed = recipe.paths.iter().any(|path| Opening::is_stream(path));
+    let far = recipe.paths.iter().any(|path| path.contains("://") && !path.starts_with("file:"));
     let mut seen = None;
     let entry = match recipe.format.as_str() {
         // The output of a command cannot be inspected beforehand.
@@ -43,8 +44,8 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
         found: seen.as_ref().map(|seen| &*seen.found),
         listed: seen.as_ref().and_then(|seen| seen.listed.as_deref()),
         given: &recipe.args,
-        // Opening is mostly waiting for I/O: more threads than CPUs.
-        threads: (usable_cpus() * 2).min(32),
+        // Opening is mostly waiting for I/O: more threads than CPUs, and many more where each answer takes its time.
+        threads: if far { 32 } else { (usable_cpus() * 2).min(32) },
     };
     if streamed && !entry.can.stream {
         return Err(not_streamed(&request));

@@ -14,7 +14,7 @@ pub fn json(kind: &str) -> Result<Value> {
         "stores" => Ok(Value::Array(
             store::STORES
                 .iter()
-                .map(|s| json!({"name": s.name, "about": s.about, "scheme": s.scheme, "params": []}))
+                .map(|s| json!({"name": s.name, "about": s.about, "schemes": s.schemes, "params": []}))
                 .collect(),
         )),
         "decoders" => Ok(Value::Array(table(decode::DECODERS))),

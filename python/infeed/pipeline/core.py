@@ -17,6 +17,7 @@ from .lookalikes import warn_of_masks
 from .looking import Looks
 from .order import OrderStages
 from .sequences import SequenceStages
+from .stores import Reaches
 
 if TYPE_CHECKING:
     import jax.sharding
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..torch import DeviceLoader, TorchLoader
 
 
-class Pipeline(Looks, OrderStages, SequenceStages, BatchStages):
+class Pipeline(Looks, Reaches, OrderStages, SequenceStages, BatchStages):
     """What to read and what to do with it. Every method gives a new pipeline; nothing runs until a door is opened.
 
     The doors are :meth:`to_numpy`, :meth:`to_torch`, :meth:`to_jax`, :meth:`to_tf` and :meth:`to_arrow`. A

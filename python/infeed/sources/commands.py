@@ -11,16 +11,9 @@ _MOST = 1_000_000
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://")
 
 _READERS = {
-    "http": "curl -sfL {}",
-    "https": "curl -sfL {}",
     "ftp": "curl -sf {}",
-    "s3": "aws s3 cp {} -",
-    "gs": "gcloud storage cat {}",
     "gcs": "gcloud storage cat {}",
     "hdfs": "hdfs dfs -cat {}",
-    "az": "azcopy copy {} --from-to=BlobPipe",
-    "abfs": "azcopy copy {} --from-to=BlobPipe",
-    "abfss": "azcopy copy {} --from-to=BlobPipe",
     "sftp": "curl -sf {}",
 }
 
@@ -44,17 +37,12 @@ def expanded(path: str) -> list[str]:
 
 
 def refuse_address(path: str) -> None:
-    """Raise for an address of the network, and name the command that reads it."""
+    """Raise for an address that no store of infeed reads, and name the command that does."""
     if path.startswith("pipe:"):
         return
     for part in path.split("::"):
         found = _SCHEME.match(part)
         scheme = found.group(1).lower() if found else ""
-        if scheme == "hf":
-            raise ValueError(
-                f"`{part}`: there is no store for `hf:`; load it with datasets.load_dataset(...) and give the Dataset to"
-                " infeed.open, or download it and give the local path"
-            )
         if scheme in _READERS:
             command = _READERS[scheme].format(shlex.quote(part))
             raise ValueError(

@@ -90,16 +90,21 @@ def plain_value(value: Any) -> Any:
     return str(value).removeprefix("torch.")  # numpy.dtype, torch.dtype
 
 
-def _open(paths: Paths, format: str, args: dict[str, Any]) -> Pipeline:
-    return Pipeline({"source": {"paths": path_list(paths), "format": format, "args": args}, "stage": []})
+def _open(paths: Paths, format: str, args: dict[str, Any], store: Mapping[str, Any] | None = None) -> Pipeline:
+    pipeline = Pipeline({"source": {"paths": path_list(paths), "format": format, "args": args}, "stage": []})
+    return pipeline.with_store(**store) if store else pipeline
 
 
-def open(paths: Paths | InMemory) -> Pipeline:
+def open(paths: Paths | InMemory, *, store: Mapping[str, Any] | None = None) -> Pipeline:
     """Read shards or images; the format is detected.
 
     ``paths`` may be one path, a list, a glob, a folder, a brace expansion (``train-{000000..000127}.tar``), several of
     them joined with ``::``, a ``file:`` URL, or ``pipe:COMMAND``, whose output is read from front to back; a range in it
     (``pipe:curl -sfL https://host/train-{000..127}.tar``) makes one command for each number.
+
+    Data that lies elsewhere has a URL: ``s3://BUCKET/KEY``, ``gs://BUCKET/KEY``, ``az://CONTAINER/KEY``,
+    ``https://HOST/PATH``, ``hf://datasets/OWNER/NAME/PATH``, with patterns where the store can list. Keys and tokens are
+    taken from the environment and from profiles. ``store`` says the rest: see :meth:`Pipeline.with_store`.
 
     It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).
@@ -111,5 +116,7 @@ def open(paths: Paths | InMemory) -> Pipeline:
 
         made = from_object(paths)
         if made is not None:
+            if store:
+                raise ValueError("store= is for URLs, and this is data in memory")
             return made
-    return _open(paths, "auto", {})  # type: ignore[arg-type]
+    return _open(paths, "auto", {}, store)  # type: ignore[arg-type]

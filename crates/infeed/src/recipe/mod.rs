@@ -38,6 +38,9 @@ pub struct SourceRecipe {
     /// Arguments of the format.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Json>,
+    /// How remote stores are reached: endpoint, region, profile. No secrets.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub store: Map<String, Json>,
     /// How the parts are joined; a joined source has no paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
@@ -57,7 +60,14 @@ fn is_auto(format: &String) -> bool {
 impl SourceRecipe {
     /// Creates a source of files of a format.
     pub fn files(paths: Vec<String>, format: &str) -> Self {
-        SourceRecipe { paths, format: format.to_owned(), args: Map::new(), join: None, parts: vec![] }
+        SourceRecipe {
+            paths,
+            format: format.to_owned(),
+            args: Map::new(),
+            store: Map::new(),
+            join: None,
+            parts: vec![],
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The table of stores, by URL scheme.
 
 use infeed_core::{Error, Result, Store, registry::nearest};
+use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
 /// One store.
@@ -10,10 +11,10 @@ pub struct StoreEntry {
     pub name: &'static str,
     /// A one-line description.
     pub about: &'static str,
-    /// The scheme of its names, without the colon; local files also have a form without a scheme.
-    pub scheme: &'static str,
-    /// Creates it.
-    pub open: fn() -> Result<Arc<dyn Store>>,
+    /// The schemes of its names, without the colon, the usual one first; local files also have a form without a scheme.
+    pub schemes: &'static [&'static str],
+    /// Creates it with the store options of a recipe.
+    pub open: fn(&Map<String, Json>) -> Result<Arc<dyn Store>>,
 }
 
 /// All stores.
@@ -21,24 +22,40 @@ pub struct StoreEntry {
 pub const STORES: &[&StoreEntry] = &[
     &super::local::ENTRY,
     &super::memory::ENTRY,
+    #[cfg(feature = "remote")]
+    &super::remote::S3,
+    #[cfg(feature = "remote")]
+    &super::remote::GOOGLE,
+    #[cfg(feature = "remote")]
+    &super::remote::AZURE,
+    #[cfg(feature = "remote")]
+    &super::remote::HTTP,
+    #[cfg(feature = "remote")]
+    &super::remote::HUB,
 ];
+
+/// Schemes of stores that are only there with the feature `remote`.
+const REMOTE: [&str; 10] = ["s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https", "hf"];
 
 /// Returns the store of a name; `None` for a plain path.
 ///
 /// A scheme that is not in the table counts only if `//` follows: file names may contain colons.
 pub(super) fn entry_of(name: &str) -> Result<Option<&'static StoreEntry>> {
     let Some(scheme) = scheme(name) else { return Ok(None) };
-    if let Some(entry) = STORES.iter().find(|entry| entry.scheme == scheme) {
+    if let Some(entry) = STORES.iter().find(|entry| entry.schemes.contains(&scheme)) {
         return Ok(Some(entry));
     }
     if !name[scheme.len()..].starts_with("://") && scheme != "pipe" {
         return Ok(None);
     }
-    let known: Vec<&str> = STORES.iter().map(|entry| entry.scheme).collect();
+    let known: Vec<&str> = STORES.iter().map(|entry| entry.schemes[0]).collect();
     let near = nearest(scheme, &known).map(|near| format!("; did you mean `{near}:`?")).unwrap_or_default();
     let known: Vec<String> = known.iter().map(|scheme| format!("{scheme}:")).collect();
     let cure = match scheme {
         "pipe" => "a command can only be read as a stream: give it as the whole path",
+        _ if REMOTE.contains(&scheme) => {
+            "this build has no remote stores: build it with the feature `remote`"
+        }
         _ => "copy or mount the data and give a local path, or read tars as a stream: `pipe:curl -s URL`",
     };
     Err(Error::argument(format!(
@@ -69,9 +86,10 @@ mod tests {
         assert_eq!(name("dir/mem:x"), None);
         assert_eq!(name("file:///x"), Some("local"));
         assert_eq!(name("mem:x"), Some("memory"));
+        assert!(REMOTE.iter().all(|scheme| name(&format!("{scheme}://x/y")).is_some()));
         assert_eq!(name("mem://x"), Some("memory"));
         let message = entry_of("s4://bucket/x").unwrap_err().to_string();
-        assert!(message.contains("no store for `s4:`") && message.contains("file:, mem:"), "{message}");
+        assert!(message.contains("no store for `s4:`") && message.contains("file:, mem:, s3:"), "{message}");
         assert!(entry_of("filo://x").unwrap_err().to_string().contains("did you mean `file:`?"));
     }
 }

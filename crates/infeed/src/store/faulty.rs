@@ -212,6 +212,22 @@ impl Store for FaultyStore {
         self.inner.will_read(shard, ranges);
     }
 
+    fn room_ahead(&self) -> Option<u64> {
+        self.inner.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.inner.forget_ahead();
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.inner.set_memory(bytes);
+    }
+
+    fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
+        self.inner.put(name, bytes)
+    }
+
     // No map and no stream: both would bypass the faults, so readers fall back to ranges.
 
     fn names(&self, folder: &str) -> Result<Vec<String>> {

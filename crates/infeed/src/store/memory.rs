@@ -17,8 +17,8 @@ use std::{
 pub(super) const ENTRY: StoreEntry = StoreEntry {
     name: "memory",
     about: "objects that this process keeps in memory: `mem:NAME`",
-    scheme: "mem",
-    open: || Ok(Arc::new(MemoryStore::shared().clone())),
+    schemes: &["mem"],
+    open: |_| Ok(Arc::new(MemoryStore::shared().clone())),
 };
 
 /// The prefix of names of the shared store.

@@ -5,6 +5,7 @@
 //!
 //! * [`STORES`] is the table of stores by URL scheme. [`Stores`] combines them into one.
 //! * [`LocalStore`] reads files with `pread` into buffers of a [`Pool`], or maps them for readers that ask for it.
+//! * `remote` has the entries of object stores; the stores themselves are the crate `infeed-remote`.
 //! * [`MemoryStore`] returns slices of what it holds; for tests and generated data.
 //! * [`conformance`] is the test suite for stores.
 //! * [`FaultyStore`] wraps any store and fails on purpose, for tests.
@@ -30,17 +31,19 @@ mod faulty;
 mod local;
 mod memory;
 mod paths;
-mod pool;
+#[cfg(feature = "remote")]
+mod remote;
+
 mod retry;
 mod stores;
 
 pub use entry::{STORES, StoreEntry};
 pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
 pub use infeed_core::Found;
+pub use infeed_core::pool::{Pool, PoolBuffer};
 pub use local::LocalStore;
 pub(crate) use local::guard::{any_lost, lost};
 pub use memory::MemoryStore;
 pub use paths::{braces, find};
-pub use pool::{Pool, PoolBuffer};
 pub(crate) use retry::retry;
 pub use stores::Stores;

@@ -9,6 +9,7 @@ use super::{
 };
 use bytes::Bytes;
 use infeed_core::{Error, Found, Result, Shard, Store};
+use serde_json::{Map, Value as Json};
 use std::{
     io::{Error as IoError, ErrorKind, Read},
     ops::Range,
@@ -25,14 +26,21 @@ pub struct Stores {
     local: Arc<dyn Store>,
     /// Parallel to [`STORES`].
     others: Vec<OnceLock<Arc<dyn Store>>>,
+    options: Map<String, Json>,
 }
 
 impl Stores {
     /// Creates the stores; only that of local files is opened.
     pub fn new() -> Self {
+        Self::with(Map::new())
+    }
+
+    /// Creates the stores with the store options of a recipe.
+    pub fn with(options: Map<String, Json>) -> Self {
         Stores {
             local: faulted(Arc::new(LocalStore::new())),
             others: STORES.iter().map(|_| OnceLock::new()).collect(),
+            options,
         }
     }
 
@@ -50,14 +58,14 @@ impl Stores {
     }
 
     fn open(&self, entry: &'static StoreEntry) -> Result<&Arc<dyn Store>> {
-        let place = STORES.iter().position(|known| known.scheme == entry.scheme);
+        let place = STORES.iter().position(|known| known.name == entry.name);
         let slot = place.and_then(|place| self.others.get(place));
         let slot =
             slot.ok_or_else(|| Error::Internal { what: format!("the store {} has no place", entry.name) })?;
         if let Some(store) = slot.get() {
             return Ok(store);
         }
-        let store = faulted((entry.open)()?);
+        let store = faulted((entry.open)(&self.options)?);
         Ok(slot.get_or_init(|| store))
     }
 }
@@ -152,6 +160,23 @@ impl Store for Stores {
         }
     }
 
+    /// The least of the stores that are in use.
+    fn room_ahead(&self) -> Option<u64> {
+        self.others.iter().filter_map(|store| store.get()?.room_ahead()).min()
+    }
+
+    fn forget_ahead(&self) {
+        self.others.iter().filter_map(OnceLock::get).for_each(|store| store.forget_ahead());
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.others.iter().filter_map(OnceLock::get).for_each(|store| store.set_memory(bytes));
+    }
+
+    fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
+        self.of(name)?.put(name, bytes)
+    }
+
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
         let store = self.of(&shard.name)?;
         retry(|| store.map(shard))
@@ -175,7 +200,7 @@ impl Store for Stores {
         let mut found = Vec::new();
         for part in path.split("::").filter(|part| !part.is_empty()) {
             match entry_of(part)? {
-                Some(entry) if entry.scheme != "file" => found.extend(self.open(entry)?.find(part)?),
+                Some(entry) if entry.name != "local" => found.extend(self.open(entry)?.find(part)?),
                 _ => paths::find_local(part, &mut found)?,
             }
         }

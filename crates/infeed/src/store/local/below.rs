@@ -5,8 +5,8 @@
 //! (`O_PATH`), which does nothing to a device and waits for nobody, and is opened for reading through that place.
 
 use super::{check_regular, check_same, failed, modified, read, version};
-use crate::store::pool::Pool;
 use bytes::Bytes;
+use infeed_core::pool::Pool;
 use infeed_core::{
     Error, Result, Shard,
     store::below::{Refusal, check_size},

@@ -9,10 +9,10 @@ mod map;
 mod missing;
 mod walk;
 
-use super::pool::Pool;
 use crate::store::StoreEntry;
 use bytes::Bytes;
 use handles::Handles;
+use infeed_core::pool::Pool;
 use infeed_core::{Error, Found, Result, Shard, Store};
 use std::{
     fs::{File, Metadata},
@@ -36,8 +36,8 @@ const KEPT: usize = 64 << 20;
 pub(super) const ENTRY: StoreEntry = StoreEntry {
     name: "local",
     about: "files of this machine and of what is mounted on it: `PATH`, `file:PATH`, `file:///PATH`",
-    scheme: "file",
-    open: || Ok(Arc::new(LocalStore::new())),
+    schemes: &["file"],
+    open: |_| Ok(Arc::new(LocalStore::new())),
 };
 
 /// Reads files by `pread`, which needs no lock between threads, into buffers of a [`Pool`].

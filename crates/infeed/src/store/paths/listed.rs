@@ -5,8 +5,16 @@ use infeed_core::{Error, Found, Result, Store};
 
 /// Resolves a path in a store without real folders: an object, what its braces and stars match, or the names below it.
 pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec<Found>> {
+    let names = braces(path)?;
+    // All names with one call: stores that are far away look many up at a time.
+    if names.len() > 1
+        && !names.iter().any(|name| name.contains(['*', '?', '[']))
+        && store.stat(&names).is_ok()
+    {
+        return Ok(names.into_iter().map(Found::File).collect());
+    }
     let mut found = Vec::new();
-    for name in braces(path)? {
+    for name in names {
         match store.stat(std::slice::from_ref(&name)) {
             Ok(_) => found.push(Found::File(name)),
             Err(Error::NotFound { .. }) if name.contains(['*', '?', '[']) => {
@@ -14,10 +22,12 @@ pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec
             }
             Err(Error::NotFound { hint, .. }) => {
                 let bare = name.trim_end_matches('/');
-                if store.list(&format!("{bare}/"))?.is_empty() {
-                    return Err(Error::NotFound { path: name, hint });
+                match store.list(&format!("{bare}/")) {
+                    Ok(below) if !below.is_empty() => found.push(Found::Folder(bare.to_owned())),
+                    // Stores without listings say so; that the object is not there is what matters.
+                    Ok(_) | Err(Error::NotFound { .. }) => return Err(Error::NotFound { path: name, hint }),
+                    Err(other) => return Err(other),
                 }
-                found.push(Found::Folder(bare.to_owned()));
             }
             Err(other) => return Err(other),
         }

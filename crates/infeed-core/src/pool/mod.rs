@@ -8,8 +8,8 @@
 //! a quarter wasted. They are zeroed once, when allocated; after that a reader overwrites what it hands out, so no
 //! `unsafe` is needed.
 
+use crate::{Hold, Result, memory};
 use bytes::Bytes;
-use infeed_core::{Hold, Result, memory};
 use std::{
     ops::{Deref, DerefMut},
     sync::{

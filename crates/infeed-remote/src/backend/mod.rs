@@ -1,0 +1,94 @@
+//! Single requests to a service, without retries: those are [`fetch`](crate::fetch)'s.
+
+mod azure;
+mod failure;
+mod google;
+mod http;
+mod hub;
+mod object;
+mod s3;
+
+use crate::{
+    location::{Location, Service},
+    options::StoreOptions,
+};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use infeed_core::Result;
+use std::{ops::Range, time::Duration};
+
+pub(crate) use failure::{Cause, Failure};
+
+/// How long it may take to be connected.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What a service says about an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Meta {
+    pub(crate) key: String,
+    pub(crate) size: u64,
+    /// The tag that changes whenever the object does.
+    pub(crate) tag: Option<String>,
+    /// Nanoseconds since 1970.
+    pub(crate) modified: Option<u64>,
+    /// Whether parts of it can be asked for.
+    pub(crate) ranges: bool,
+}
+
+/// The bytes of an answer, as they arrive.
+pub(crate) type Body = BoxStream<'static, Result<Bytes, Failure>>;
+
+/// A client for one root: a bucket, a host, a data set.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Object(object::ObjectBackend),
+    Http(http::HttpBackend),
+    Hub(hub::HubBackend),
+}
+
+impl Backend {
+    /// Makes the client. No request is sent.
+    pub(crate) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<Self> {
+        Ok(match at.service {
+            Service::S3 => Backend::Object(s3::open(at, options)?),
+            Service::Google => Backend::Object(google::open(at, options)?),
+            Service::Azure => Backend::Object(azure::open(at, options)?),
+            Service::Http => Backend::Http(http::HttpBackend::open(at, options)?),
+            Service::Hub => Backend::Hub(hub::HubBackend::open(at, options)?),
+        })
+    }
+
+    pub(crate) async fn head(&self, key: &str) -> Result<Meta, Failure> {
+        match self {
+            Backend::Object(inner) => inner.head(key).await,
+            Backend::Http(inner) => inner.head(key).await,
+            Backend::Hub(inner) => inner.head(key).await,
+        }
+    }
+
+    /// Asks for a range of an object that must still have this tag.
+    pub(crate) async fn get(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
+        match self {
+            Backend::Object(inner) => inner.get(key, range, tag).await,
+            Backend::Http(inner) => inner.get(key, range, tag).await,
+            Backend::Hub(inner) => inner.get(key, range, tag).await,
+        }
+    }
+
+    /// Returns all objects whose name starts with `prefix`, in any order.
+    pub(crate) async fn list(&self, prefix: &str) -> Result<Vec<Meta>, Failure> {
+        match self {
+            Backend::Object(inner) => inner.list(prefix).await,
+            Backend::Http(inner) => inner.list(prefix),
+            Backend::Hub(inner) => inner.list(prefix).await,
+        }
+    }
+
+    pub(crate) async fn put(&self, key: &str, bytes: Bytes) -> Result<(), Failure> {
+        match self {
+            Backend::Object(inner) => inner.put(key, bytes).await,
+            Backend::Http(inner) => inner.put(key, bytes).await,
+            Backend::Hub(_) => Err(Failure::new(Cause::Refused, "data sets of the hub are only read")),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Credentials that object_store does not read by itself.
+
+pub(crate) mod aws;
+mod ini;

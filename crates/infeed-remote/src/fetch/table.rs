@@ -1,0 +1,176 @@
+//! The extents of all objects, and the queue of those to fetch.
+
+use super::{Object, extent::Extent, ranges};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    ops::Range,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+
+#[derive(Debug)]
+pub(super) struct Table {
+    /// By object and first byte; those of one object do not overlap.
+    extents: HashMap<Arc<str>, BTreeMap<u64, Arc<Extent>>>,
+    /// Those that somebody waits for, and those that were announced, in the order in which they are needed.
+    urgent: VecDeque<Arc<Extent>>,
+    ahead: VecDeque<Arc<Extent>>,
+    /// Bytes of all extents, and of those that were not read yet.
+    held: u64,
+    unread: u64,
+    limit: u64,
+    running: usize,
+    clock: u64,
+}
+
+impl Table {
+    pub(super) fn new(limit: u64) -> Self {
+        Table {
+            extents: HashMap::new(),
+            urgent: VecDeque::new(),
+            ahead: VecDeque::new(),
+            held: 0,
+            unread: 0,
+            limit,
+            running: 0,
+            clock: 0,
+        }
+    }
+
+    pub(super) fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    pub(super) fn room(&self) -> u64 {
+        (self.limit / 2).saturating_sub(self.unread)
+    }
+
+    /// Returns the extents that hold a range, in order. What is missing is put into the queue.
+    pub(super) fn cover(
+        &mut self,
+        object: &Arc<Object>,
+        range: Range<u64>,
+        urgent: bool,
+    ) -> Vec<Arc<Extent>> {
+        self.clock += 1;
+        let now = self.clock;
+        // A server that sends whole objects only: one extent. Parts that failed before that was known are not in the way.
+        let whole = object.whole.load(Relaxed);
+        let range = if whole { 0..object.size } else { range };
+        let mut covering = Vec::new();
+        let mut fresh = Vec::new();
+        let mut at = range.start;
+        let mine = self.extents.entry(Arc::clone(&object.url)).or_default();
+        while at < range.end {
+            let before = mine.range(..=at).next_back().map(|(_, extent)| extent);
+            if let Some(extent) = before.filter(|extent| at < extent.range.end) {
+                extent.used.store(now, Relaxed);
+                if urgent && !extent.begun.load(Relaxed) {
+                    // Announced, and now somebody waits: again in the queue, before the others.
+                    fresh.push(Arc::clone(extent));
+                }
+                at = extent.range.end;
+                covering.push(Arc::clone(extent));
+                continue;
+            }
+            let next = mine.range(at..).next().map_or(u64::MAX, |(start, _)| *start);
+            let gap = at..range.end.min(next);
+            at = gap.end;
+            let parts: Vec<Range<u64>> = if whole { vec![gap] } else { ranges::split(&gap).collect() };
+            for part in parts {
+                let extent = Extent::new(object, part.clone(), now);
+                self.held += extent.len();
+                self.unread += extent.len();
+                mine.insert(part.start, Arc::clone(&extent));
+                covering.push(Arc::clone(&extent));
+                fresh.push(extent);
+            }
+        }
+        let queue = if urgent { &mut self.urgent } else { &mut self.ahead };
+        queue.extend(fresh);
+        if self.held > self.limit {
+            self.shrink();
+        }
+        covering
+    }
+
+    /// Takes the next extent to fetch, if another request may run.
+    pub(super) fn next(&mut self, limit: usize) -> Option<Arc<Extent>> {
+        while self.running < limit {
+            let extent = self.urgent.pop_front().or_else(|| self.ahead.pop_front())?;
+            // It can be in both queues.
+            if !extent.begun.swap(true, Relaxed) {
+                self.running += 1;
+                return Some(extent);
+            }
+        }
+        None
+    }
+
+    /// A request has ended. Returns whether others were waiting to be started.
+    pub(super) fn ended(&mut self) -> bool {
+        self.running = self.running.saturating_sub(1);
+        !self.urgent.is_empty() || !self.ahead.is_empty()
+    }
+
+    /// A reader took bytes of an extent. When it has given all of them, it goes.
+    pub(super) fn used(&mut self, extent: &Arc<Extent>, bytes: u64) {
+        self.clock += 1;
+        extent.used.store(self.clock, Relaxed);
+        let before = extent.read.fetch_add(bytes, Relaxed);
+        if before == 0 && self.has(extent) {
+            self.unread = self.unread.saturating_sub(extent.len());
+        }
+        if before + bytes >= extent.len() {
+            self.remove(extent);
+        }
+    }
+
+    fn has(&self, extent: &Arc<Extent>) -> bool {
+        let mine = self.extents.get(&extent.object.url);
+        mine.and_then(|mine| mine.get(&extent.range.start)).is_some_and(|known| Arc::ptr_eq(known, extent))
+    }
+
+    pub(super) fn remove(&mut self, extent: &Arc<Extent>) {
+        if !self.has(extent) {
+            return;
+        }
+        if let Some(mine) = self.extents.get_mut(&extent.object.url) {
+            mine.remove(&extent.range.start);
+            if mine.is_empty() {
+                self.extents.remove(&extent.object.url);
+            }
+        }
+        self.held = self.held.saturating_sub(extent.len());
+        if extent.read.load(Relaxed) == 0 {
+            self.unread = self.unread.saturating_sub(extent.len());
+        }
+    }
+
+    /// Drops extents that were read in part, the least recently used first, until an eighth of the limit is free.
+    fn shrink(&mut self) {
+        let mut old: Vec<Arc<Extent>> = self.extents.values().flat_map(BTreeMap::values).cloned().collect();
+        old.retain(|extent| extent.read.load(Relaxed) > 0 && !extent.is_coming());
+        old.sort_unstable_by_key(|extent| extent.used.load(Relaxed));
+        let goal = self.limit - self.limit / 8;
+        for extent in old {
+            if self.held <= goal {
+                break;
+            }
+            self.remove(&extent);
+        }
+    }
+
+    /// Drops what was announced and neither read nor begun, and what came and was not read.
+    pub(super) fn forget(&mut self) {
+        self.ahead.clear();
+        let all: Vec<Arc<Extent>> = self.extents.values().flat_map(BTreeMap::values).cloned().collect();
+        let queued: Vec<*const Extent> = self.urgent.iter().map(Arc::as_ptr).collect();
+        for extent in all {
+            let wanted = queued.contains(&Arc::as_ptr(&extent));
+            let running = extent.begun.load(Relaxed) && extent.is_coming();
+            if extent.read.load(Relaxed) == 0 && !wanted && !running {
+                self.remove(&extent);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The table alone; the fetcher as a whole is tested against real servers from Python.
+
+use super::{table::Table, *};
+use crate::{backend::Backend, location::Location};
+use proptest::prelude::*;
+
+fn object(size: u64) -> Arc<Object> {
+    let at = Location::parse("http://127.0.0.1:9/x").unwrap();
+    let backend = runtime::handle().map(|_| Backend::open(&at, &StoreOptions::default()).unwrap()).unwrap();
+    let whole = AtomicBool::new(false);
+    Arc::new(Object {
+        url: "http://127.0.0.1:9/x".into(),
+        key: "x".to_owned(),
+        backend: Arc::new(backend),
+        size,
+        modified: None,
+        tag: None,
+        whole,
+    })
+}
+
+proptest! {
+    #[test]
+    fn extents_cover_and_do_not_overlap(asks in prop::collection::vec((0u64..30_000_000, 1u64..6_000_000, any::<bool>()), 1..30)) {
+        let object = object(1 << 30);
+        let mut table = Table::new(1 << 40);
+        for (start, len, urgent) in asks {
+            let extents = table.cover(&object, start..start + len, urgent);
+            prop_assert!(extents[0].range.start <= start && start < extents[0].range.end);
+            prop_assert!(extents.last().unwrap().range.end >= start + len);
+            prop_assert!(extents.windows(2).all(|pair| pair[0].range.end == pair[1].range.start));
+        }
+        // Each is fetched once, however often it was asked for.
+        let mut begun: Vec<(u64, u64)> = Vec::new();
+        while let Some(extent) = table.next(usize::MAX) {
+            begun.push((extent.range.start, extent.range.end));
+        }
+        begun.sort_unstable();
+        prop_assert!(begun.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+    }
+}
+
+#[test]
+fn what_was_read_goes_and_what_was_announced_stays() {
+    let object = object(1 << 30);
+    let mut table = Table::new(64 << 20);
+    let chunk = |i: u64| i << 22..(i + 1) << 22;
+    let mut known = Vec::new();
+    for i in 0..8 {
+        known.extend(table.cover(&object, chunk(i), false));
+    }
+    assert_eq!((table.room(), known.len()), (0, 8));
+    for extent in &known {
+        extent.finish(Ok(Bytes::from(vec![0; 4 << 20])));
+    }
+    // All of one, a part of another.
+    table.used(&known[0], 4 << 20);
+    table.used(&known[1], 1);
+    assert_eq!(table.room(), 8 << 20);
+    assert!(!Arc::ptr_eq(&table.cover(&object, chunk(0), false)[0], &known[0]));
+    assert!(Arc::ptr_eq(&table.cover(&object, chunk(1), false)[0], &known[1]));
+    // When memory is short, the one that was read in part goes, and none that was not read.
+    for i in 8..18 {
+        table.cover(&object, chunk(i), true);
+    }
+    assert!(!Arc::ptr_eq(&table.cover(&object, chunk(1), false)[0], &known[1]));
+    assert!(Arc::ptr_eq(&table.cover(&object, chunk(2), false)[0], &known[2]));
+    table.forget();
+    assert!(!Arc::ptr_eq(&table.cover(&object, chunk(2), false)[0], &known[2]));
+}
+
+#[test]
+fn what_somebody_waits_for_comes_first() {
+    let object = object(1 << 30);
+    let mut table = Table::new(1 << 30);
+    table.cover(&object, 0..100, false);
+    table.cover(&object, 1000..1100, false);
+    table.cover(&object, 1000..1100, true);
+    let starts: Vec<u64> = std::iter::from_fn(|| table.next(9)).map(|extent| extent.range.start).collect();
+    assert_eq!(starts, [1000, 0]);
+}

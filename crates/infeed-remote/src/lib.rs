@@ -1,0 +1,26 @@
+//! Object stores behind [`infeed_core::Store`]: S3, Google Cloud Storage, Azure, HTTP and the Hugging Face hub.
+//!
+//! ```text
+//! store.rs      names, listings, reads and streams as infeed's readers ask for them
+//! fetch/        which bytes are on their way or here: look-ahead, joining, retries, hedging, how many requests at a time
+//! backend/      single requests: object_store for S3, GCS and Azure; reqwest for HTTP and the hub
+//! credentials/  what object_store does not read: profiles of AWS
+//! runtime.rs    the threads that requests run on
+//! ```
+//!
+//! Signing, XML and tokens are object_store's. Scheduling is ours: its `get_ranges` knows neither the order in which
+//! bytes are needed nor how much memory they may take, and it waits for the slowest of ten.
+
+mod backend;
+mod credentials;
+mod fetch;
+mod location;
+mod options;
+mod runtime;
+mod stats;
+mod store;
+mod time;
+
+pub use options::StoreOptions;
+pub use stats::{RemoteStats, all_stats};
+pub use store::RemoteStore;
