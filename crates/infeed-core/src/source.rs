@@ -32,6 +32,21 @@ pub trait Source: Debug + Send + Sync {
     /// Announces that these rows will be fetched soon. Only a hint: doing nothing is correct.
     fn will_fetch(&self, _rows: &[u64], _fields: &[Arc<str>]) {}
 
+    /// Like [`Source::will_fetch`], for orders that read block after block: the rest of the blocks of these rows will be fetched
+    /// soon, too.
+    fn will_fetch_blocks(&self, rows: &[u64], fields: &[Arc<str>]) {
+        self.will_fetch(rows, fields);
+    }
+
+    /// Returns how many bytes can be announced now, if the data is so far away that rows should be announced long before they
+    /// are fetched ([`Store::room_ahead`](crate::Store::room_ahead)).
+    fn room_ahead(&self) -> Option<u64> {
+        None
+    }
+
+    /// Says that rows which were announced and not fetched are no longer wanted.
+    fn forget_ahead(&self) {}
+
     /// Returns the names of the classes that a `label` field numbers, if the source has them.
     fn classes(&self) -> &[String] {
         &[]

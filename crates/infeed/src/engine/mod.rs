@@ -38,6 +38,7 @@ mod reader;
 mod receipt;
 mod run;
 mod sample;
+mod scout;
 mod sleep;
 mod state;
 mod threads;

@@ -63,9 +63,14 @@ fn plan_one<'a>(shared: &'a Shared, mut state: Held<'a, State>) -> Held<'a, Stat
             return state;
         }
     };
-    let coming = shared.trace.pace.is_slow().then(|| flight.rows_to_read());
+    let far = shared.scout.is_active();
+    let coming = (!far && shared.trace.pace.is_slow()).then(|| flight.rows_to_read());
     state.flights.push_back(flight);
     state.batch_planned();
+    if far {
+        let limit = state.limit;
+        return state.let_go(|| shared.scout.look_ahead(shared, number, limit)).0;
+    }
     match coming {
         None => state,
         // A hint: what goes wrong here goes wrong again, and is reported, when the rows are read.

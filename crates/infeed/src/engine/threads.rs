@@ -7,6 +7,7 @@ use super::{
     options::Settled,
     process::Process,
     reader::read_pieces,
+    scout::Scout,
     sleep::{Board, Sleep},
     state::{Flight, State},
     worker::make_samples,
@@ -55,6 +56,8 @@ pub(super) struct Shared {
     pub(super) process: Process,
     /// What each thread is doing.
     pub(super) activity: Activity,
+    /// How far the rows of future batches were announced.
+    pub(super) scout: Scout,
     /// The batches in flight, and how the threads sleep and wake each other over them.
     pub(super) sleep: Sleep<State>,
 }
@@ -86,7 +89,8 @@ impl Engine {
         let signals = Arc::new(Signals::counting(Arc::clone(&equipment.trace.retries)));
         let activity = Activity::new(settled.io_threads + settled.threads);
         let process = Process::this();
-        let shared = Arc::new(Shared { equipment, feed, signals, activity, process, sleep });
+        let scout = Scout::new(&equipment.plan);
+        let shared = Arc::new(Shared { equipment, feed, signals, activity, scout, process, sleep });
         let mut engine = Engine { shared, threads: vec![], at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));
         if limit > 0 || given {
@@ -167,6 +171,7 @@ impl Drop for Engine {
         }
         self.shared.signals.cancel();
         self.shared.sleep.stop();
+        self.shared.scout.end(&self.shared.plan);
         let stream = self.shared.plan.stream.as_ref();
         if stream.is_some_and(|plan| plan.stream.runs_user_code()) {
             // Code of the user must not run on when the interpreter ends.

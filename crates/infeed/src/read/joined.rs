@@ -175,6 +175,21 @@ impl Source for Joined {
         });
     }
 
+    fn will_fetch_blocks(&self, rows: &[u64], fields: &[Arc<str>]) {
+        let _ = self.by_source(rows, |source, local, _| {
+            source.will_fetch_blocks(local, fields);
+            Ok(())
+        });
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.sources.iter().filter_map(|source| source.room_ahead()).min()
+    }
+
+    fn forget_ahead(&self) {
+        self.sources.iter().for_each(|source| source.forget_ahead());
+    }
+
     /// Returns those of the first source, if all have the same.
     fn classes(&self) -> &[String] {
         match self.sources.as_slice() {

@@ -176,6 +176,14 @@ impl Source for AnnotatedSource {
         rows.iter().enumerate().map(record).collect()
     }
 
+    fn room_ahead(&self) -> Option<u64> {
+        self.images.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.images.forget_ahead();
+    }
+
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
         self.images.will_fetch(rows, fields);
     }

@@ -242,6 +242,14 @@ impl Source for FolderSource {
         Ok(rows.iter().enumerate().map(record).collect())
     }
 
+    fn room_ahead(&self) -> Option<u64> {
+        self.store.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.store.forget_ahead();
+    }
+
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
         if !fields.contains(&self.field) {
             return;

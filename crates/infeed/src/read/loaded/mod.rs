@@ -80,6 +80,18 @@ impl Source for Loaded {
     }
 
     /// Files are not announced: which ones are meant is known only when the rows are read.
+    fn will_fetch_blocks(&self, rows: &[u64], fields: &[Arc<str>]) {
+        self.inner.will_fetch_blocks(rows, &self.files.below(fields));
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.inner.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.inner.forget_ahead();
+    }
+
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
         self.inner.will_fetch(rows, &self.files.below(fields));
     }

@@ -1,13 +1,18 @@
 //! The rows of many shards as one source.
 
+mod blocks;
 mod one_by_one;
 
 use super::coalesce::{Limits, coalesce};
+use blocks::Blocks;
 use infeed_core::{
     Error, FieldSpec, Index, Indices, Record, Result, Shard, Shards, Source, Spec, Store, format::Fields,
 };
 use one_by_one::OneByOne;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+/// A block is announced row by row if less than one byte in this many is wanted.
+const SPARSE: u64 = 4;
 
 /// A store, its shards and the index of their rows.
 #[derive(Debug)]
@@ -18,6 +23,8 @@ pub struct StoreSource {
     indices: Arc<dyn Indices>,
     spec: Spec,
     limits: Limits,
+    /// Rows that are fetched together because the store is far away; none for stores that are near.
+    blocks: Blocks,
 }
 
 impl StoreSource {
@@ -49,7 +56,12 @@ impl StoreSource {
             return Err(Error::plan("read", format!("there are no rows in {} shards{first}", shards.len())));
         }
         let spec = union(&shards, &*indices)?;
-        Ok(StoreSource { store, format: format.into(), shards, indices, spec, limits: Limits::default() })
+        let blocks = match store.room_ahead() {
+            Some(_) => Blocks::new(&shards, indices.rows())?,
+            None => Blocks::default(),
+        };
+        let (format, limits) = (format.into(), Limits::default());
+        Ok(StoreSource { store, format, shards, indices, spec, limits, blocks })
     }
 
     /// Sets the limits of joining reads.
@@ -76,6 +88,26 @@ impl StoreSource {
         let place = self.indices.rows().find(row);
         let ask = |(shard, row)| self.ask(shard, |index| Ok(what(index, row))).ok();
         place.and_then(ask).unwrap_or_default()
+    }
+
+    /// Announces the bytes of a block, from its first row to its last.
+    fn announce(&self, shard: usize, block: Range<u64>, fields: &[Arc<str>]) -> Result<()> {
+        let (span, wanted) = self.ask(shard, |index| {
+            let ends = index.ranges(&[block.start, block.end - 1], fields)?;
+            let start = ends.iter().map(|range| range.start).min().unwrap_or(0);
+            let end = ends.iter().map(|range| range.end).max().unwrap_or(0);
+            let wanted = index.row_bytes(block.start, fields).saturating_mul(block.end - block.start);
+            Ok((start..end, wanted))
+        })?;
+        if wanted < (span.end - span.start) / SPARSE {
+            // A small field of large rows: the bytes between are not worth it.
+            let rows: Vec<u64> = block.collect();
+            let ranges = self.ask(shard, |index| index.ranges(&rows, fields))?;
+            self.store.will_read(&self.shard(shard)?, &coalesce(&ranges, self.limits).reads);
+        } else {
+            self.store.will_read(&self.shard(shard)?, std::slice::from_ref(&span));
+        }
+        Ok(())
     }
 
     fn shard(&self, shard: usize) -> Result<Shard> {
@@ -166,6 +198,29 @@ impl Source for StoreSource {
             self.store.will_read(&self.shard(shard)?, &plan.reads);
             Ok(())
         });
+    }
+
+    fn will_fetch_blocks(&self, rows: &[u64], fields: &[Arc<str>]) {
+        for (shard, block) in self.blocks.of(rows, self.indices.rows()) {
+            // Only a hint: errors are reported when the rows are fetched.
+            let _ = self.announce(shard, block, fields);
+        }
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.store.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.store.forget_ahead();
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.store.set_memory(bytes);
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        self.blocks.rows()
     }
 
     /// Bytes of every row, all fields together: the index knows them.
