@@ -7,7 +7,7 @@
 
 pub(super) mod file;
 
-use infeed_core::{Shard, Store};
+use infeed_core::{Shard, Store, StoreExt};
 use std::{
     fs::File,
     io::{Read, Write},
@@ -39,6 +39,8 @@ pub(super) struct SavedFile {
     pub(super) bytes: Vec<u8>,
     /// Whether the shard was changed after it, in whatever way: then its content has to be compared with the shard.
     pub(super) older: bool,
+    /// Whether it lies beside a shard in a remote store. Both may have been copied there, so that times mean nothing.
+    pub(super) copied: bool,
 }
 
 impl IndexCache {
@@ -50,27 +52,39 @@ impl IndexCache {
         suffix: &str,
         read: impl Fn(&SavedFile) -> Option<T>,
     ) -> Option<T> {
-        if *self == IndexCache::Off || !on_disk(store, shard) {
+        if *self == IndexCache::Off || !is_known(store, shard) {
             return None;
         }
-        let places = [Some(beside(shard, suffix)), self.folder().and_then(|f| inside(&f, shard, suffix))];
-        places.into_iter().flatten().find_map(|place| {
+        let far = is_far(store, &shard.name);
+        let near = (!far).then(|| PathBuf::from(beside(shard, suffix)));
+        let places = [near, self.folder().and_then(|f| inside(&f, shard, suffix, far))];
+        let found = places.into_iter().flatten().find_map(|place| {
             let mut file = File::open(place).ok()?;
-            let older = is_older(&file, shard.version);
+            let older = !far && is_older(&file, shard.version);
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
-            read(&SavedFile { bytes, older })
+            read(&SavedFile { bytes, older, copied: false })
+        });
+        found.or_else(|| {
+            let file = far.then(|| store.stat_one(&beside(shard, suffix)).ok()).flatten()?;
+            let bytes = store.read_all(&file).ok()?.to_vec();
+            read(&SavedFile { bytes, older: true, copied: true })
         })
     }
 
     /// Saves a file with this suffix for the next run, if wanted and possible.
     pub(super) fn save(&self, store: &dyn Store, shard: &Shard, suffix: &str, bytes: &[u8]) {
-        if *self == IndexCache::Off || !on_disk(store, shard) {
+        if *self == IndexCache::Off || !is_known(store, shard) {
             return;
         }
+        let far = is_far(store, &shard.name);
         let place = match self {
-            IndexCache::Beside => Some(beside(shard, suffix)),
-            _ => self.folder().and_then(|folder| inside(&folder, shard, suffix)),
+            IndexCache::Beside if far => {
+                let _ = store.put(&beside(shard, suffix), bytes.to_vec().into());
+                return;
+            }
+            IndexCache::Beside => Some(PathBuf::from(beside(shard, suffix))),
+            _ => self.folder().and_then(|folder| inside(&folder, shard, suffix, far)),
         };
         if let Some(place) = place {
             // If the folder is not writable, the next run finds the rows again.
@@ -100,8 +114,18 @@ pub fn cache_folder() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|home| home.join(".cache/infeed")))
 }
 
-/// Whether the shard is a local file. Only then do name, size and time identify it reliably across runs.
-pub(super) fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
+/// Whether name, size and time, or the tag of a remote object, identify the shard reliably across runs.
+pub(super) fn is_known(store: &dyn Store, shard: &Shard) -> bool {
+    on_disk(store, shard) || shard.modified.is_some() && is_far(store, &shard.name)
+}
+
+/// Whether an object lies in a remote store.
+pub(super) fn is_far(store: &dyn Store, name: &str) -> bool {
+    name.contains("://") && store.room_ahead().is_some() && store.local_path(name).is_none()
+}
+
+/// Whether the shard is a local file.
+fn on_disk(store: &dyn Store, shard: &Shard) -> bool {
     let same = |path| std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() == shard.size);
     shard.modified.is_some() && store.local_path(&shard.name).is_some_and(same)
 }
@@ -114,11 +138,11 @@ pub(super) fn is_older(file: &File, version: Option<u64>) -> bool {
     version.is_none_or(|changed| u128::from(changed) >= written)
 }
 
-fn beside(shard: &Shard, suffix: &str) -> PathBuf {
-    PathBuf::from(format!("{}.{suffix}", shard.name))
+fn beside(shard: &Shard, suffix: &str) -> String {
+    format!("{}.{suffix}", shard.name)
 }
 
-fn inside(folder: &Path, shard: &Shard, suffix: &str) -> Option<PathBuf> {
-    let whole = std::path::absolute(&*shard.name).ok()?;
+fn inside(folder: &Path, shard: &Shard, suffix: &str, far: bool) -> Option<PathBuf> {
+    let whole = if far { PathBuf::from(&*shard.name) } else { std::path::absolute(&*shard.name).ok()? };
     Some(folder.join(format!("{:016x}.{suffix}", file::hash(whole.to_str()?.as_bytes()))))
 }

@@ -1,6 +1,7 @@
 //! Indexes many tars: most from the file of an earlier run, the others one by one.
 
 use super::{TarFormat, TarIndex, set::Collector, set::TarSet};
+use crate::format::saved::{IndexCache, SLOW, is_far};
 use infeed_core::{Error, Result, Shards, Store, parallel};
 use std::time::Instant;
 
@@ -49,8 +50,8 @@ impl TarFormat {
     /// then need not start again, and many quick ones leave one file, not thousands.
     fn one_of(&self, store: &dyn Store, shards: &Shards, tar: usize, many: bool) -> Result<TarIndex> {
         let shard = shards.get(tar).ok_or_else(lost)?;
-        if many {
-            self.find_rows(store, &shard, crate::format::saved::SLOW)
+        if many && !(self.cache == IndexCache::Beside && is_far(store, &shard.name)) {
+            self.find_rows(store, &shard, SLOW)
         } else {
             self.read_index(store, &shard)
         }

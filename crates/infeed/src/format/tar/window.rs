@@ -16,6 +16,12 @@ const SMALL: u64 = 4 << 10;
 /// same for members of about 10 KB; at 32 KB small reads take less than half the time, at 4 KB nearly twice.
 const FAR: u64 = 12 << 10;
 
+/// Size of one read of a remote shard: a whole request. Reading everything costs less than a request per member, up to members
+/// of some megabytes.
+const REMOTE: u64 = 1 << 20;
+/// Reads of a remote shard that are on their way.
+const REMOTE_AHEAD: u64 = 16;
+
 /// A window on a shard that moves forward.
 #[derive(Debug)]
 pub(super) struct Window<'a> {
@@ -27,11 +33,14 @@ pub(super) struct Window<'a> {
     anchor: u64,
     /// Moving average of the distance of small reads.
     distance: u64,
+    /// For remote shards: the first byte that was not announced.
+    announced: Option<u64>,
 }
 
 impl<'a> Window<'a> {
     pub(super) fn new(store: &'a dyn Store, shard: &'a Shard) -> Self {
-        Window { store, shard, start: 0, bytes: Bytes::new(), anchor: 0, distance: FAR }
+        let announced = store.room_ahead().map(|_| 0);
+        Window { store, shard, start: 0, bytes: Bytes::new(), anchor: 0, distance: FAR, announced }
     }
 
     /// Returns the bytes at `offset`. The caller has checked that they are in the shard.
@@ -42,13 +51,35 @@ impl<'a> Window<'a> {
         }
         let end = self.start + self.bytes.len() as u64;
         if offset < self.start || offset + len > end {
-            let piece = if self.distance < FAR { LARGE } else { SMALL };
-            let stop = offset.saturating_add(piece.max(len)).min(self.shard.size);
+            let stop = match self.announced {
+                Some(announced) => self.announce(offset, len, announced),
+                None => {
+                    let piece = if self.distance < FAR { LARGE } else { SMALL };
+                    offset.saturating_add(piece.max(len)).min(self.shard.size)
+                }
+            };
             self.bytes = self.store.read_one(self.shard, offset..stop)?;
             self.start = offset;
         }
         let from = (offset - self.start) as usize;
         Ok(&self.bytes[from..from + len as usize])
+    }
+
+    /// Announces what comes next in a remote shard. Returns where to stop reading: at the end of a request.
+    fn announce(&mut self, offset: u64, len: u64, announced: u64) -> u64 {
+        let size = self.shard.size;
+        let next = |at: u64| (at / REMOTE + 1) * REMOTE;
+        // Members that are larger than what is announced are skipped: then nothing is announced but what is read.
+        let ahead = if offset > announced { 1 } else { REMOTE_AHEAD };
+        let until = (next(offset) + (ahead - 1) * REMOTE).min(size);
+        let mut at = announced.max(offset);
+        while at < until {
+            let end = next(at).min(size);
+            self.store.will_read(self.shard, std::slice::from_ref(&(at..end)));
+            at = end;
+        }
+        self.announced = Some(at.max(announced));
+        next(offset).max(offset + len).min(size)
     }
 
     /// Returns the first header at or after `offset`, found by its checksum.

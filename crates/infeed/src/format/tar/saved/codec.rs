@@ -71,6 +71,12 @@ pub(in super::super) fn decode(file: &[u8], shard: &Shard) -> Option<TarIndex> {
     (rest.is_empty() && index.view().holds_together(shard.size)).then_some(index)
 }
 
+/// Returns the shard with the modification time that a saved index was made for.
+pub(super) fn claimed(file: &[u8], shard: &Shard) -> Option<Shard> {
+    let modified = file.get(16..24)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    Some(Shard { modified, ..shard.clone() })
+}
+
 /// Parses arbitrary bytes behind a header and before a checksum that fit.
 pub(in crate::format) fn fuzz_saved(data: &[u8], shard: &Shard) {
     // Of an empty index everything but the header has a known length: five counts, a zero, the checksum.

@@ -15,7 +15,9 @@ const SUFFIX: &str = "infeed-index";
 /// Loads a saved index that matches the shard.
 pub(super) fn load(cache: &IndexCache, store: &dyn Store, shard: &Shard) -> Option<TarIndex> {
     cache.load(store, shard, SUFFIX, |file| {
-        let index = codec::decode(&file.bytes, shard)?;
+        let claimed =
+            || file.copied.then(|| codec::decode(&file.bytes, &codec::claimed(&file.bytes, shard)?))?;
+        let index = codec::decode(&file.bytes, shard).or_else(claimed)?;
         (!file.older || check::fits(store, shard, &index.view())).then_some(index)
     })
 }

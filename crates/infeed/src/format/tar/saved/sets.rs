@@ -11,7 +11,7 @@ use super::{
 use crate::format::saved::{
     IndexCache,
     file::{self, hash, mix},
-    is_older, on_disk,
+    is_far, is_known, is_older,
 };
 use infeed_core::{Shard, Shards, Store, parallel};
 use std::{
@@ -39,14 +39,16 @@ struct Place {
 impl IndexCache {
     /// Loads what is saved of these tars; `None` if there is nothing of use.
     pub(in super::super) fn load_set(&self, store: &dyn Store, shards: &Shards) -> Option<Saved> {
-        if *self == IndexCache::Off || !all_on_disk(store, shards) {
+        if *self == IndexCache::Off || !all_known(store, shards) {
             return None;
         }
+        let far = all_far(store, shards);
+        let near = (!far).then(|| beside(shards)).flatten();
         let places: Vec<Place> =
-            [beside(shards), self.folder().and_then(|f| inside(f, shards))].into_iter().flatten().collect();
+            [near, self.folder().and_then(|f| inside(f, shards, far))].into_iter().flatten().collect();
         let load = |path: &Path| {
             let file = File::open(path).ok()?;
-            let older = |tar: usize| is_older(&file, shards.version(tar));
+            let older = |tar: usize| !far && is_older(&file, shards.version(tar));
             let suspects: Vec<usize> = (0..shards.len()).filter(|tar| older(*tar)).collect();
             let mut saved = set::read(file, shards)?;
             let changed = changed(store, shards, &saved, &suspects);
@@ -64,10 +66,14 @@ impl IndexCache {
     pub(in super::super) fn save_set(&self, store: &dyn Store, shards: &Shards, set: &TarSet) {
         let place = match self {
             IndexCache::Off => None,
+            // Remote tars have files of their own, which are saved as they are made: others may read some of the tars.
+            IndexCache::Beside if all_far(store, shards) => None,
             IndexCache::Beside => beside(shards),
-            IndexCache::Auto | IndexCache::Folder(_) => self.folder().and_then(|f| inside(f, shards)),
+            IndexCache::Auto | IndexCache::Folder(_) => {
+                self.folder().and_then(|f| inside(f, shards, all_far(store, shards)))
+            }
         };
-        let Some(place) = place.filter(|_| all_on_disk(store, shards)) else { return };
+        let Some(place) = place.filter(|_| all_known(store, shards)) else { return };
         let (path, skip) = (place.folder.join(&place.name), set::folder(shards).len());
         let written = if set.damage.is_empty() {
             file::write(&path, |file| set::write(file, shards, skip, set))
@@ -122,16 +128,23 @@ fn beside(shards: &Shards) -> Option<Place> {
 }
 
 /// A place in a folder for indices of all data sets.
-fn inside(folder: PathBuf, shards: &Shards) -> Option<Place> {
+fn inside(folder: PathBuf, shards: &Shards, far: bool) -> Option<Place> {
     let common = set::folder(shards);
+    if far {
+        return Some(Place::new(folder, common, shards));
+    }
     let root = std::path::absolute(if common.is_empty() { "." } else { common }).ok()?;
     Some(Place::new(folder, root.to_str()?, shards))
 }
 
-/// Whether these are local files, judged by the first.
-fn all_on_disk(store: &dyn Store, shards: &Shards) -> bool {
+/// Whether these are files that can be told from others, judged by the first.
+fn all_known(store: &dyn Store, shards: &Shards) -> bool {
     (0..shards.len()).all(|tar| shards.modified(tar).is_some())
-        && shards.get(0).is_some_and(|first| on_disk(store, &first))
+        && shards.get(0).is_some_and(|first| is_known(store, &first))
+}
+
+fn all_far(store: &dyn Store, shards: &Shards) -> bool {
+    shards.name(0).is_some_and(|first| is_far(store, &first))
 }
 
 /// Compares the saved indices of tars that were changed after the file with the tars. Returns those that differ.
