@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from PIL import Image
 import infeed
 from infeed import decoders as D
 from infeed import transforms as T
+
+#: An image without colours: what has some was drawn on it.
+GRAY = np.full((60, 80, 3), 128, np.uint8)
 
 
 class Page(HTMLParser):
@@ -81,6 +85,22 @@ def stored(folder: Path, count: int = 3) -> infeed.Pipeline:
             out.write({"__key__": f"k{i}", **fields, **notes, "t.txt": f"words {i}"})
     decoders = {"image.png": "rgb", "mask.png": "mask", "boxes.json": D.boxes(along=[]), "t.txt": "text"}
     return infeed.open(str(folder / "*.tar")).decode(**decoders, **{"points.json": D.keypoints(points=2)})
+
+
+def write_coco(folder: Path) -> Path:
+    """Three gray images, each with one box and its outline; returns the file of annotations."""
+    (folder / "images").mkdir(parents=True)
+    images, notes = [], []
+    for i in range(3):
+        (folder / "images" / f"{i}.png").write_bytes(encode(GRAY, "PNG"))
+        images.append({"id": i, "file_name": f"{i}.png", "height": 60, "width": 80})
+        outline = [[20.0, 10.0, 60.0, 10.0, 60.0, 50.0, 20.0, 50.0]]
+        box = {"bbox": [20, 10, 40, 40], "segmentation": outline, "area": 1600, "iscrowd": 0}
+        notes.append({"id": i, "image_id": i, "category_id": 7, **box})
+    file = folder / "instances.json"
+    classes = [{"id": 7, "name": "thing"}]
+    file.write_text(json.dumps({"images": images, "annotations": notes, "categories": classes}))
+    return file
 
 
 def same(one, other):

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from conftest import jpeg
+from shown import write_coco
 
 import infeed
+from infeed.command_line import run
 
 PAGE = (Path(__file__).parent.parent / "docs" / "notebook.md").read_text()
 
@@ -27,13 +31,16 @@ def test_page(tmp_path, monkeypatch, capsys):
             out.write(
                 {"__key__": f"s{i}", "jpg": jpeg(i, 96, 80), "cls": i % 10, "txt": f"a photo of a thing, number {i}"}
             )
+    shutil.copytree(write_coco(Path("coco")).parent / "images", "val2017")
+    shutil.copy("coco/instances.json", "instances_val2017.json")
+    np.arange(4096, dtype=np.uint16).tofile("corpus.bin")
     names: dict[str, Any] = {}
     checked = 0
     for kind, code, said in re.findall(r"```(python|console)\n(.*?)```(?:\n\n```text\n(.*?)```)?", PAGE, re.S):
         if kind == "console":
             for line in code.splitlines():
                 words = shlex.split(line.removeprefix("$ "), comments=True)
-                assert words[:2] == ["infeed", "show"] and infeed.show.command(words[2:]) == 0
+                assert words[0] == "infeed" and run(words[1:]) == 0, line
                 checked += 1
             continue
         *body, last = ast.parse(code).body
@@ -43,5 +50,7 @@ def test_page(tmp_path, monkeypatch, capsys):
         if said:
             assert columns(repr(shown)) == columns(said)
             checked += 1
-    assert checked == 5 and {"look.html", "grid.png"} <= {path.name for path in Path().iterdir()}
+    assert checked == 9 and {"look.html", "grid.png", "inspect.html", "coco.html"} <= {
+        path.name for path in Path().iterdir()
+    }
     assert names["data"].fields["jpg"].shape == (64, 64, 3)

@@ -34,7 +34,7 @@ def decoders_of(pipeline: Description) -> dict[str, str]:
     plan = pipeline.plan
     encoded = [name for name, kind, _ in plan.fields if kind == "bytes"]
     seen: dict[str, Counter[str]] = {name: Counter() for name in encoded}
-    for batch in _first_rows(pipeline) if encoded else ():
+    for batch in sampled_rows(pipeline, _ROWS) if encoded else ():
         for name in encoded:
             seen[name].update(decoder_of(bytes(item)) for item in batch[name] if item is not None)
     found = {name: _chosen(counts) for name, counts in seen.items()}
@@ -56,16 +56,17 @@ def _paths(recipe: Mapping[str, Any]) -> Iterator[str]:
         yield from _paths(part)
 
 
-def _first_rows(pipeline: Description) -> Iterator[Any]:
+def sampled_rows(pipeline: Description, most: int) -> Iterator[Any]:
+    """Batches of at most ``most`` rows, spread evenly; of a stream the first."""
     from ..doors.loader import Loader
 
     plan = pipeline.plan
     loader = Loader(pipeline, threads=1, prefetch=1, on_error="skip", rank=0, world_size=1)  # type: ignore[arg-type]
     with loader:
         if plan.is_stream:
-            yield from itertools.islice(loader, _ROWS)
+            yield from itertools.islice(loader, most)
             return
-        count = min(plan.rows, _ROWS)
+        count = min(plan.rows, most)
         rows = [number * plan.rows // count for number in range(count)]
         yield from loader.over(rows[at : at + _TOGETHER] for at in range(0, count, _TOGETHER))
 

@@ -28,14 +28,14 @@ def command(argv: Sequence[str]) -> int:
         return end.code if isinstance(end.code, int) else 2
     rows = SAMPLES if args.rows is None else args.rows
     if not 1 <= rows <= _MOST:
-        return _wrong(f"--rows must be 1 to {_MOST}, got {rows}")
+        return wrong(f"--rows must be 1 to {_MOST}, got {rows}")
     if args.seed is not None and args.seed < 0:
-        return _wrong(f"--seed must not be negative, got {args.seed}")
+        return wrong(f"--seed must not be negative, got {args.seed}")
     ending = "" if args.out is None else args.out.rpartition(".")[2].lower()
     if args.out is not None and ending not in ("png", "html", "htm"):
-        return _wrong(f"-o takes a file that ends in .png or .html, got {args.out}")
+        return wrong(f"-o takes a file that ends in .png or .html, got {args.out}")
     if ending in ("html", "htm") and rows > SAMPLES:
-        return _wrong(f"a page shows at most {SAMPLES} samples, got --rows {rows}")
+        return wrong(f"a page shows at most {SAMPLES} samples, got --rows {rows}")
     try:
         _show(args.path, args.out, ending, rows, args.seed)
     except (OSError, ValueError, TypeError, RuntimeError, LookupError, ImportError) as error:
@@ -60,6 +60,7 @@ def _show(paths: list[str], out: str | None, ending: str, rows: int, seed: int |
     print(out)
 
 
-def _wrong(what: str) -> int:
+def wrong(what: str) -> int:
+    """Print what is wrong with the arguments, and return the exit status for that."""
     print(f"error: {what}", file=sys.stderr)
     return 2

@@ -135,10 +135,13 @@ def _cell(view: View, sample: Mapping[str, Any], name: str) -> str:
     if isinstance(value, str):
         wide = " class=infeed-text" if len(value) > 40 else ""
         return f"<td{wide}>{plain(value, TEXT)}</td>"
-    return f"<td>{plain(_words(value, view.sights[name].kind), TEXT)}</td>"
+    return f"<td>{plain(cell_words(value, view.sights[name].kind), TEXT)}</td>"
 
 
-def _words(value: Any, kind: str) -> str:
+def cell_words(value: Any, kind: str) -> str:
+    """One value of a sample in words."""
+    if isinstance(value, str):
+        return value
     if kind == "bytes":
         return column(value, kind).about
     if is_array(value):
