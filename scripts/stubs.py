@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._typing import IntegerName, Interpolation, PaddingMode, Side, WarpInterpolation
+from .tokenizer_files import Tokenizer
 
 class Transform:
     name: str

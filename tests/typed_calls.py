@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import tokenizers
 import torch
 
 import infeed
@@ -14,6 +15,15 @@ from infeed.loader import LoaderOptions
 from infeed.torch import DeviceLoader
 
 data = infeed.open("train-{000000..000127}.tar")
+
+
+class FastTokenizer:
+    """What infeed needs of the fast tokenizers of transformers, whose own types take half a minute to read."""
+
+    @property
+    def backend_tokenizer(self) -> tokenizers.Tokenizer:
+        return tokenizers.Tokenizer.from_file("tokenizer.json")
+
 
 # Doors.
 data.to_numpy(threads=2, memory="2GB", on_error="skip")
@@ -60,6 +70,13 @@ data.pack(128, mode="best_fit", dtype="int32").batch(4)
 data.pack(128, mode="bestfit")  # refused
 data.tokenize("tokenizer.json", max_length=128, truncation="left")
 data.tokenize("tokenizer.json", max_len=128)  # refused
+T.Tokenize("tokenizer.json", max_length=128)
+T.Tokenize(Path("tokenizer.json"))
+T.Tokenize(tokenizers.Tokenizer.from_file("tokenizer.json"))
+T.Tokenize(FastTokenizer())
+T.Tokenize(3)  # refused
+T.Tokenize(tokenizers.Tokenizer)  # refused
+T.Tokenize("tokenizer.json", max_len=128)  # refused
 data.mask_tokens(mask=3, vocab=1000)
 data.mask_tokens(mask="<mask>", special=["<s>", 2])
 data.mask_tokens(vocab=1000)  # refused

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from . import _core, _typing
-from .tokenizer_files import is_tokenizer, tokenizer_path
+from .tokenizer_files import Tokenizer, is_tokenizer, tokenizer_path
 
 
 class Described:
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
     return str(value)  # numpy.dtype, torch.dtype
 
 
-# Types of parameters that are `str` in the tables but accept only certain words.
+# Types of parameters that are `str` in the tables but accept only certain words, or objects that are kept as files.
 _WORDS = {
     "nearest, box, bilinear, hamming, bicubic or lanczos": "Interpolation",
     "nearest or bilinear": "WarpInterpolation",
@@ -91,6 +91,7 @@ _WORDS = {
     "side": "Side",
     "truncation": "Side",
     "dtype": "IntegerName",
+    "tokenizer": "Tokenizer",
 }
 
 
@@ -102,12 +103,13 @@ def type_of(param: dict[str, Any]) -> str:
 
 
 _EVALUATED: dict[str, Any] = {}
+_NAMES = {"Sequence": Sequence, "Transform": Described, "Tokenizer": Tokenizer, **vars(_typing)}
 
 
 def _evaluated(annotation: str) -> Any:
     """An annotation as an object. The same few occur again and again, and every import has to wait for them."""
     if annotation not in _EVALUATED:
-        _EVALUATED[annotation] = eval(annotation, {"Sequence": Sequence, "Transform": Described, **vars(_typing)})
+        _EVALUATED[annotation] = eval(annotation, _NAMES)
     return _EVALUATED[annotation]
 
 

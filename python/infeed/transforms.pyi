@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._typing import IntegerName, Interpolation, PaddingMode, Side, WarpInterpolation
+from .tokenizer_files import Tokenizer
 
 class Transform:
     name: str
@@ -329,7 +330,7 @@ class Tokenize(Transform):
     * dtype: element type: uint16, uint32, int32, uint64 or int64
     """
 
-    def __init__(self, tokenizer: str, max_length: int | None = None, truncation: Side = 'right', special_tokens: bool = True, bos: str | int | None = None, eos: str | int | None = None, dtype: IntegerName = 'int32') -> None: ...
+    def __init__(self, tokenizer: Tokenizer, max_length: int | None = None, truncation: Side = 'right', special_tokens: bool = True, bos: str | int | None = None, eos: str | int | None = None, dtype: IntegerName = 'int32') -> None: ...
 
 class Truncate(Transform):
     """cut arrays to at most this length along their first dimension
