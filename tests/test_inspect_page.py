@@ -127,7 +127,12 @@ def test_data_sets_with_annotations_are_found(tmp_path, capfd):
     told = capfd.readouterr().out
     assert "format       coco" in told and "boxes" in told and "1: thing" in told and "Batch of 3" in told
     voc, yolo = write_voc(tmp_path / "voc"), write_yolo(tmp_path / "yolo")
-    for place, name in ((voc, "voc"), (yolo, "yolo")):
+    (tmp_path / "yolo" / "images").rename(tmp_path / "yolo" / "pictures")
+    yolo.write_text("train: pictures/train\nnames: [cat, dog]\n")
+    assert annotated_set(str(yolo.parent)) == ("yolo", str(yolo.parent), {})
+    (tmp_path / "yolo" / "pictures").rename(tmp_path / "yolo" / "images")
+    yolo.write_text("train: images/train\nnames: [cat, dog]\n")
+    for place, name in ((voc, "voc"), (yolo, "yolo"), (yolo.parent, "yolo")):
         assert run(["inspect", str(place)]) == 0
         told = capfd.readouterr().out
         assert f" {name}\n" in told and "boxes" in told and "labels" in told

@@ -35,7 +35,7 @@ def annotated_set(path: str) -> AnnotatedSet | None:
         if place.is_dir():
             return _voc(place) or _yolo(place) or _coco_folder(place)
         if place.suffix.lower() in (".yaml", ".yml") and place.is_file():
-            return AnnotatedSet("yolo", path, {}) if _has_split(place.read_bytes()[:_LOOK]) else None
+            return AnnotatedSet("yolo", path, {}) if _has_split(place) else None
         return _coco(place) if place.suffix.lower() == ".json" and place.is_file() else None
     except OSError:  # whoever opens the path says what is wrong with it
         return None
@@ -56,15 +56,17 @@ def _yolo(folder: Path) -> AnnotatedSet | None:
         pairs += [(folder / split / "images", folder / split / "labels")]
         if any(images.is_dir() and labels.is_dir() for images, labels in pairs):
             return AnnotatedSet("yolo", os.fspath(folder), _unless_default(split))
-    return None
+    listed = folder / "data.yaml"
+    return AnnotatedSet("yolo", os.fspath(folder), {}) if listed.is_file() and _has_split(listed) else None
 
 
 def _unless_default(split: str) -> dict[str, str]:
     return {} if split == "train" else {"split": split}
 
 
-def _has_split(text: bytes) -> bool:
-    return re.search(rb"^(train|val|test)\s*:", text, re.MULTILINE) is not None
+def _has_split(yaml: Path) -> bool:
+    with yaml.open("rb") as text:
+        return re.search(rb"^train\s*:", text.read(_LOOK), re.MULTILINE) is not None
 
 
 def _coco_folder(folder: Path) -> AnnotatedSet | None:
