@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import infeed
+from infeed.command_line import run as command_line
 
 DATA = infeed.arrays(x=np.arange(6))
 
@@ -74,17 +76,72 @@ def shard(folder: Path, name: str = "a-%d.tar") -> Path:
 def test_a_web_page_named_tar(tmp_path, opened):
     page = tmp_path / "b.tar"
     page.write_bytes(PAGE)
-    with pytest.raises(ValueError, match=r"b\.tar. .*is HTML, a web page.*a download"):
+    with pytest.raises(
+        ValueError, match=r"b\.tar. .*(is HTML, a web page.*a download|this is an HTML page, not the data)"
+    ):
         len(opened(page))
-    with pytest.raises(infeed.FormatError, match=r"b\.tar. is damaged .* is HTML, a web page") as caught:
+    with pytest.raises(
+        infeed.FormatError, match=r"b\.tar. is damaged .* this is an HTML page, not the data"
+    ) as caught:
         len(opened([shard(tmp_path), page]))
     assert caught.value.shard == str(page)
+
+
+def packed(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (PAGE, "HTML"),
+        (b"\n  " + PAGE, "this is an HTML page, not the data: did a server answer with an error or a login page?"),
+        (b'<?xml version="1.0"?><Error><Code>NoSuchKey</Code></Error>', "XML"),
+        (POINTER, "Git LFS pointer"),
+        (b'{"error": "Repository not found"}', "this is JSON, not a tar: did a server answer with an error?"),
+        (packed(PAGE), "compressed (gzip)"),
+    ],
+    ids=["page", "page behind blanks", "xml", "pointer", "json", "gzip"],
+)
+def test_what_is_no_tar_is_named(tmp_path, capfd, data, words):
+    file = tmp_path / "a.tar"
+    file.write_bytes(data)
+    with pytest.raises(ValueError) as caught:  # FormatError is one
+        infeed.open(file).peek(1)
+    assert words in str(caught.value) and "checksum" not in str(caught.value)
+    assert command_line(["inspect", str(file)]) == 1
+    told = capfd.readouterr().err
+    assert words in told and "checksum" not in told
+    # Commands are asked for their rows, not for their names; what they give is unpacked first.
+    inside = {"HTML": "this is an HTML page", "XML": "this is XML", "compressed (gzip)": "this is an HTML page"}
+    pipe = f"pipe:cat {file}"
+    with pytest.raises(ValueError) as caught:
+        infeed.open(pipe).peek(1)
+    assert inside.get(words, words) in str(caught.value) and "checksum" not in str(caught.value)
+    assert command_line(["inspect", pipe]) == 1 and inside.get(words, words) in capfd.readouterr().err
+
+
+def test_a_gzip_tar_that_is_named_tar(tmp_path):
+    file = tmp_path / "a.tar"
+    file.write_bytes(packed(shard(tmp_path, "b-%d.tar").read_bytes()))
+    with pytest.raises(infeed.FormatError, match=r"this is compressed \(gzip\), not a plain tar; under a name"):
+        len(infeed.open(file))
+    assert infeed.open(f"pipe:cat {file}").peek(4)["cls"], "a command may give any of them"
+    file.rename(tmp_path / "a.tar.gz")
+    assert infeed.open(tmp_path / "a.tar.gz").peek(4)["cls"]
+
+
+def test_a_page_behind_rows_is_damage(tmp_path):
+    file = shard(tmp_path)
+    file.write_bytes(file.read_bytes()[:1024] + PAGE)
+    with pytest.raises(infeed.FormatError, match="at byte 1024: the checksum"):
+        len(infeed.open(file))
 
 
 def test_a_pointer_of_git_named_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "a.parquet").write_bytes(POINTER)
-    with pytest.raises(infeed.FormatError, match="it is a pointer of Git LFS instead of the data: `git lfs pull`"):
+    with pytest.raises(infeed.FormatError, match="this is a Git LFS pointer, not the data: `git lfs pull`"):
         len(infeed.parquet(tmp_path / "a.parquet"))
     damaged = tmp_path / "c.parquet"
     damaged.write_bytes(b"PAR1" + bytes(99))

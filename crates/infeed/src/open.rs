@@ -4,12 +4,16 @@ use crate::{
     Plan, Recipe,
     engine::usable_cpus,
     format::{self, not_streamed},
+    layout::instead::instead,
     recipe::SourceRecipe,
     store::Stores,
     stream::Opening,
 };
-use infeed_core::{Error, OpenRequest, Opened, Result, Store};
+use infeed_core::{Error, OpenRequest, Opened, Result, Store, StoreExt};
 use std::sync::Arc;
+
+/// So many bytes of a damaged shard are looked at.
+const START: u64 = 512;
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no samples.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
@@ -50,5 +54,17 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
     if streamed && !entry.can.stream {
         return Err(not_streamed(&request));
     }
-    entry.open(request)
+    entry.open(request).map_err(|error| with_cause(&*store, error))
+}
+
+/// The error of a damaged shard; what its file is instead, if the start of it shows that it is no shard at all.
+fn with_cause(store: &dyn Store, error: Error) -> Error {
+    let Error::Format { shard, offset, what } = error else { return error };
+    let start = || {
+        // Commands and standard input cannot be read again; their readers have looked.
+        let found = (!Opening::is_stream(&shard)).then(|| store.stat_one(&shard).ok()).flatten()?;
+        store.read_one(&found, 0..found.size.min(START)).ok()
+    };
+    let what = start().and_then(|start| instead(&start)).map_or(what, str::to_owned);
+    Error::Format { shard, offset, what }
 }

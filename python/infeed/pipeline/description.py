@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from .. import _core
-from ..errors import FormatError
 from ..functions import Function
 from ..functions.layouts import FieldLayouts
 from ..recipes import is_wrapped, short
@@ -44,12 +43,7 @@ class Description:
         # After a fork that could not wait for busy threads, the parent's plan may hold locks that nobody releases.
         if self._plan is None or self._plan_forks != _core.lost_forks():
             self._plan_forks = _core.lost_forks()
-            try:
-                self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
-            except FormatError as error:
-                from .downloads import with_cause
-
-                raise with_cause(error) from None
+            self._plan = _core.Plan(self._json, {name: item.given for name, item in self._given.items()})
         return self._plan
 
     def _then(self, **stage: Any) -> Self:

@@ -89,7 +89,8 @@ const STRANGERS: &[Stranger] = &[
         what: "XML",
         endings: &[".xml"],
         magic: &[magic(b"<?xml")],
-        cure: "infeed.voc(folder) reads the annotations of Pascal VOC",
+        cure: "a store may have answered with an error instead of the data; infeed.voc(folder) reads the annotations of \
+               Pascal VOC",
         ..PLAIN
     },
     Stranger { what: "a PDF document", endings: &[".pdf"], magic: &[magic(b"%PDF-")], ..PLAIN },

@@ -95,6 +95,7 @@ impl Pass<'_> {
     fn step(&mut self, at: u64) -> Result<u64, Stop> {
         let left = self.shard.size - at;
         let block = self.window.at(at, left.min(BLOCK))?;
+        let first = |fault: String| if at == 0 { header::first_fault(block, fault) } else { fault };
         if header::is_zero(block) {
             self.zeros += 1;
             if self.zeros == 2 {
@@ -105,11 +106,10 @@ impl Pass<'_> {
             return Ok(at + BLOCK);
         }
         if left < BLOCK {
-            return Err(
-                format!("the archive is cut off inside a header: {left} of {BLOCK} bytes are there").into()
-            );
+            let fault = format!("the archive is cut off inside a header: {left} of {BLOCK} bytes are there");
+            return Err(first(fault).into());
         }
-        let head = header::parse(block, &mut self.name)?;
+        let head = header::parse(block, &mut self.name).map_err(first)?;
         self.zeros = 0;
         self.announced = matches!(head.kind, MemberKind::Pax | MemberKind::LongName | MemberKind::LongLink);
         let body = at + BLOCK;
@@ -191,7 +191,8 @@ impl Pass<'_> {
                     shard: self.shard.name.to_string(),
                     offset: 0,
                     what: format!(
-                        "compressed ({kind}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"
+                        "this is compressed ({kind}), not a plain tar; under a name that says so (.tar.gz, .tar.zst, ...) it is read \
+                         as a stream"
                     ),
                 })
             }

@@ -3,6 +3,8 @@
 //! All tar variants share this block. A reader of rows needs the name (`name`, and in POSIX tars `prefix` before it),
 //! the size in octal or base 256, the kind of member, and a checksum that distinguishes a header from data.
 
+use crate::layout::instead::instead;
+
 /// Size of a header, and the unit that data is padded to.
 pub(crate) const BLOCK: u64 = 512;
 
@@ -38,6 +40,16 @@ pub(crate) struct Header {
 pub(crate) fn is_zero(block: &[u8]) -> bool {
     // Nearly every header starts with a letter, so the first byte decides.
     block.first() == Some(&0) && block.iter().all(|b| *b == 0)
+}
+
+/// What is wrong with the first block of a file that is no tar: what the file is, if that shows, or else the fault.
+pub(crate) fn first_fault(block: &[u8], fault: String) -> String {
+    // Servers answer with JSON too. Other formats are made of it, so only a tar can tell.
+    let json = || {
+        let begins = matches!(block, [b'{', b'"' | b'\n' | b' ' | b'\r', ..]);
+        begins.then_some("this is JSON, not a tar: did a server answer with an error?")
+    };
+    instead(block).or_else(json).map_or(fault, str::to_owned)
 }
 
 /// Parses a header and writes the member's name to `name`. The error says what is wrong.

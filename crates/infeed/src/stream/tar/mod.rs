@@ -188,6 +188,7 @@ impl<R: Read> TarRows<R> {
     fn header(&mut self, at: u64) -> Result<Option<Look>, Halt> {
         let mut block = [0; BLOCK as usize];
         let got = self.tape.fill(&mut block)?;
+        let first = |fault: String| if at == 0 { header::first_fault(&block[..got], fault) } else { fault };
         if got == 0 {
             return Ok(None);
         }
@@ -201,11 +202,10 @@ impl<R: Read> TarRows<R> {
             return Ok(Some(Look::Close));
         }
         if got < block.len() {
-            return Err(
-                format!("the archive is cut off inside a header: {got} of {BLOCK} bytes are there").into()
-            );
+            let fault = format!("the archive is cut off inside a header: {got} of {BLOCK} bytes are there");
+            return Err(first(fault).into());
         }
-        let head = header::parse(&block, &mut self.name)?;
+        let head = header::parse(&block, &mut self.name).map_err(first)?;
         self.zeros = 0;
         self.announced = matches!(head.kind, MemberKind::Pax | MemberKind::LongName | MemberKind::LongLink);
         match head.kind {

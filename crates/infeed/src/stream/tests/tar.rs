@@ -150,6 +150,21 @@ fn faults_have_a_place_and_the_rows_before_them_are_given() {
 }
 
 #[test]
+fn what_is_no_tar_is_named() {
+    for padding in [0, 2048] {
+        for (start, what) in [
+            (&b"<html>404"[..], "this is an HTML page, not the data"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "this is a Git LFS pointer, not the data"),
+            (b"{\"error\": 404}", "this is JSON, not a tar"),
+        ] {
+            let (rows, end) = rows_of("pipe:x", &[start, &vec![b' '; padding]].concat());
+            let error = end.unwrap_err().to_string();
+            assert!(rows.is_empty() && error.contains(&format!("at byte 0: {what}")), "{error}");
+        }
+    }
+}
+
+#[test]
 fn sparse_and_huge_members_are_refused() {
     let mut sparse = tar_of([("a.x", &b"1"[..])]);
     sparse[156] = b'S';

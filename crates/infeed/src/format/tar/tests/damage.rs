@@ -151,13 +151,33 @@ fn compressed_tars_are_named() {
             assert_eq!(
                 what,
                 format!(
-                    "compressed ({name}); under a name that says so (.tar.gz, .tar.zst, ...) it is read as a stream"
+                    "this is compressed ({name}), not a plain tar; under a name that says so (.tar.gz, .tar.zst, ...) it \
+                     is read as a stream"
                 )
             );
             assert!(index_of(&bytes, true).is_err());
         }
     }
     assert_eq!(read(&Maker::default().file("BZh.x", b"1").0).len(), 1);
+}
+
+#[test]
+fn what_is_no_tar_is_named() {
+    for padding in [0, 2048] {
+        for (start, what) in [
+            (&b"<!DOCTYPE html><html>"[..], "this is an HTML page, not the data"),
+            (b"\n<?xml version=\"1.0\"?>", "this is XML, not the data"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "this is a Git LFS pointer, not the data"),
+            (b"{\"error\": 404}", "this is JSON, not a tar"),
+        ] {
+            let (at, found) = fault(&[start, &vec![b' '; padding]].concat());
+            assert!(at == 0 && found.starts_with(what), "{found}");
+        }
+    }
+    // A page behind a member is damage, as any other bytes there.
+    let tar = Maker::default().file("a.x", b"1").0;
+    let (at, found) = fault(&[&tar[..1024], b"<html>", &[b' '; 600]].concat());
+    assert!(at == 1024 && found.contains("checksum"), "{found}");
 }
 
 proptest! {
