@@ -3,6 +3,7 @@
 //! * [`photo`] generates pixels that compress like a photograph; [`jpeg`] and [`png()`] encode them.
 //! * [`shards`] and [`folder`] generate whole data sets: WebDataset tars and class folders.
 //! * [`faults`] damages files as disks and interrupted copies do.
+//! * [`proxy`] stands between a client and a server, and injects what networks do.
 //! * [`suites`] checks every entry of the registry tables.
 //!
 //! Image files, and data sets with images, need the feature `images`, which is on by default.
@@ -10,6 +11,7 @@
 //! The same arguments give the same bytes on every machine, so that tests can compare checksums.
 
 pub mod faults;
+pub mod proxy;
 pub mod suites;
 
 #[cfg(feature = "images")]
