@@ -185,7 +185,8 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
                 self._owner.pop(self._due, None)
                 self._due += 1
             else:
-                self.progress.finished = True
+                # A pass that was shut down is over, too, but its state is that of the last batch.
+                self.progress.finished = not self._shutdown or self.progress.finished
                 if not self._persistent_workers:
                     self.close()
                 raise StopIteration
@@ -243,6 +244,8 @@ class PoolIterator(theirs._MultiProcessingDataLoaderIter):
 
     def _shutdown_workers(self) -> None:
         self.close()
+        # As in torch: what has arrived is handed out, then the pass is over.
+        self._workers_status = [False] * self._num_workers
 
     def __del__(self) -> None:
         if "_source" in self.__dict__:

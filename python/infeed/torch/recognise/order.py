@@ -57,6 +57,14 @@ class Drawn(_BaseDataLoaderIter):
                 self.indices = iter(self._index_sampler)
             first = list(itertools.islice(self.indices, loader.num_workers * (loader.prefetch_factor or 2)))
             self.indices = itertools.chain(first, self.indices)
+            # Training frameworks look for these. Threads make the samples: no process is there to be watched.
+            self._workers: list[Any] = []
+            self._shutdown = False
+
+    def _shutdown_workers(self) -> None:
+        """End this pass without the batches that are left, as torch's iterators with workers do."""
+        self._shutdown = True
+        self.batches = iter(())
 
     @property
     def seed(self) -> int:
