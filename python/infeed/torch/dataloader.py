@@ -142,7 +142,9 @@ class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
 
     def _native(self) -> Takeover | None:
         """The native run, if there is one; determined once."""
-        if not self._asked and self.native is not False:
+        if self._asked:
+            return self._takeover
+        if self.native is not False:
             from .recognise import Refusal, take_over
 
             found = take_over(self)

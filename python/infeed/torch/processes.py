@@ -18,10 +18,11 @@ from .fetch import Ended, Resume, Told, Work, utils
 from .pin import Pinner
 from .state.keeper import Report
 from .state.objects import Frozen, is_stateful
+from .steps import Steps
 from .threads import ThreadPool
 
 
-class PoolIterator(theirs._MultiProcessingDataLoaderIter):
+class PoolIterator(Steps, theirs._MultiProcessingDataLoaderIter):
     """One pass over a loader (with ``persistent_workers`` one after the other) by a :class:`~infeed.work.Pool`.
 
     torch's base class draws the seeds, makes the sampler's iterator and warns. The order of batches is torch's, too:

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from torch.utils.data import dataloader as theirs
+from torch.utils.data._utils.pin_memory import pin_memory
 
+from ..steps import Steps
 from .keeper import Keeper
+from .objects import is_stateful
 
 _create_fetcher: Any = theirs._DatasetKind.create_fetcher
 
 
-class LocalIterator(theirs._SingleProcessDataLoaderIter):
+class LocalIterator(Steps, theirs._SingleProcessDataLoaderIter):
     """torch's iterator without workers. Counts batches, and begins where a loaded state says."""
 
     def __init__(self, loader: Any) -> None:
         self.progress = loader._progress
         saved = loader._resuming
-        keeper = Keeper(loader.dataset, 1, None if saved is None else saved.places[0])
+        if saved is None:
+            super().__init__(loader)
+            self._sampler_iter = self.progress.begin(self, None)
+            fetcher: Any = self._dataset_fetcher
+            iterator = getattr(fetcher, "dataset_iter", None)
+            # Without a state there is nothing to ask: do not keep the data set's iterator alive.
+            if is_stateful(loader.dataset) or (iterator is not None and is_stateful(iterator)):
+                self.progress.keeper = keeper = Keeper(loader.dataset, 1)
+                keeper.open(lambda: fetcher)
+        else:
+            self._resume(loader, saved)
+        self.progress.base_seed = self._base_seed
+
+    def _resume(self, loader: Any, saved: Any) -> None:
+        keeper = Keeper(loader.dataset, 1, saved.places[0])
         made: list[Any] = []
 
         def make() -> Any:
@@ -27,27 +43,26 @@ class LocalIterator(theirs._SingleProcessDataLoaderIter):
                 return _create_fetcher(
                     self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
                 )
-            with contextlib.nullcontext() if saved is None else saved.replay(loader):
+            with saved.replay(loader):
                 super(LocalIterator, self).__init__(loader)
                 self._sampler_iter = self.progress.begin(self, saved)
             made.append(self._dataset_fetcher)
             return self._dataset_fetcher
 
         self._dataset_fetcher = keeper.open(make)
-        self.progress.base_seed = self._base_seed
-        # Without a state there is nothing to ask: do not keep the data set's iterator alive.
         self.progress.keeper = keeper if keeper.is_stateful else None
 
-    def _next_index(self) -> Any:
-        index = next(self._sampler_iter)
-        self.progress.position += 1
-        return index
-
     def _next_data(self) -> Any:
+        progress = self.progress
         try:
-            return super()._next_data()  # type: ignore[no-untyped-call]
+            index = next(self._sampler_iter)
+            progress.position += 1
+            data = self._dataset_fetcher.fetch(index)
         except StopIteration:
-            self.progress.finished = True
+            progress.finished = True
             if self._dataset_kind == theirs._DatasetKind.Iterable:
-                self.progress.position -= 1
+                progress.position -= 1
             raise
+        if self._pin_memory:
+            data = pin_memory(data, self._pin_memory_device)  # type: ignore[no-untyped-call]
+        return data

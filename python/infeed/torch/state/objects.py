@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,16 @@ Frozen = bytes | Unable
 
 def is_stateful(thing: Any) -> bool:
     """Whether it has ``state_dict`` and ``load_state_dict``. Looked up without running its ``__getattr__``."""
-    return all(
-        callable(inspect.getattr_static(thing, name, None)) or callable(getattr(type(thing), name, None))
-        for name in ("state_dict", "load_state_dict")
+    kind = type(thing)
+    if callable(getattr(kind, "state_dict", None)) and callable(getattr(kind, "load_state_dict", None)):
+        return True
+    try:
+        own = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return False
+    # Methods that were set on the object itself; one of the two may be the class's.
+    return ("state_dict" in own or "load_state_dict" in own) and all(
+        callable(own.get(name)) or callable(getattr(kind, name, None)) for name in ("state_dict", "load_state_dict")
     )
 
 

@@ -54,8 +54,10 @@ class Progress:
 
     def begin(self, iterator: Any, saved: Saved | None) -> Any:
         """The iterator over the sampler, at the position."""
-        sampler, indices = iterator._index_sampler, iterator._sampler_iter
-        self.order = order_of(sampler, indices)
+        indices = iterator._sampler_iter
+        if self.draws != "unknown" and saved is None:
+            return indices
+        self.order = order_of(iterator._index_sampler, indices)
         iterator._num_yielded = self.yielded
         if saved is not None and not self.is_iterable:
             if self.order is not None:

@@ -54,11 +54,12 @@ class Resumable:
         native = loader._native()
         if self._loaded is None:
             again = loader.persistent_workers and loader.num_workers > 0
-            if native is not None:
-                again = again and getattr(native, "epochs", 0) > 0
-            else:
+            if native is None:
                 again = again and loader._iterator is not None and loader._iterator.is_alive()
-            self._progress = Progress(loader, again=again, native=native is not None)
+                self._progress = Progress(loader, again=again)
+                return loader._iterate(0)
+            again = again and getattr(native, "epochs", 0) > 0
+            self._progress = Progress(loader, again=again, native=True)
             return self._counted()
         saved, self._loaded = Saved(self._loaded, loader), None
         if loader._dataset_kind == _DatasetKind.Iterable and (saved.native is None) != (native is None):

@@ -21,12 +21,7 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 Draws = Literal["nothing", "torch", "unknown"]
 _RANDOM = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 _FIXED = (SequentialSampler, DistributedSampler, _InfiniteConstantSampler)
-_PATHS = (
-    ("generator",),
-    ("sampler", "generator"),
-    ("batch_sampler", "generator"),
-    ("batch_sampler", "sampler", "generator"),
-)
+_PATHS = ("sampler", "batch_sampler", "batch_sampler.sampler")
 
 
 def innermost(index_sampler: Any) -> Any:
@@ -45,16 +40,23 @@ def draws(index_sampler: Any) -> Draws:
 def generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators of a loader and its samplers, by their place. One that is at two places is given once."""
     found: dict[str, torch.Generator] = {}
-    for path in _PATHS:
-        at = loader
-        for name in path:
-            try:
-                at = getattr(at, name, None)
-            except Exception:  # a sampler's own __getattr__ may raise anything
-                at = None
-        if isinstance(at, torch.Generator) and all(at is not other for other in found.values()):
-            found[".".join(path)] = at
+    batches = loader.batch_sampler
+    at = loader.generator
+    # isinstance() of a Generator runs Python code: most of these are None.
+    if at is not None and isinstance(at, torch.Generator):
+        found["generator"] = at
+    for path, sampler in zip(_PATHS, (loader.sampler, batches, _get(batches, "sampler")), strict=True):
+        at = _get(sampler, "generator")
+        if at is not None and isinstance(at, torch.Generator) and all(at is not other for other in found.values()):
+            found[f"{path}.generator"] = at
     return found
+
+
+def _get(thing: Any, name: str) -> Any:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # a sampler's own __getattr__ may raise anything
+        return None
 
 
 def capture_global(which: Draws) -> dict[str, Any]:
