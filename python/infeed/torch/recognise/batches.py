@@ -13,6 +13,7 @@ from .order import Given
 
 # Batches in a row that may not be native before the rest is left to torch, if they are most of the epoch so far.
 FAILURES = 8
+WRITTEN = "the program writes to the tensors of the data set while it iterates, and torch reads them batch by batch"
 OTHER = "its indices are not those of single rows, or Pillow reads an image of it in another way"
 
 _utils_untyped: Any = _utils
@@ -40,7 +41,7 @@ class Slow:
 
     def give_up(self, why: str) -> None:
         """Leave everything to torch from the next epoch on."""
-        self.given_up = f"{FAILURES} batches in a row could not be made natively; the last one: {why}"
+        self.given_up = why
 
     def words(self) -> list[str]:
         """For ``explain()``."""
@@ -79,7 +80,7 @@ class SlowEpoch:
 
 class Batches:
     """One epoch, from the batch with the number ``first`` on. After an error it goes on with the next batch, as torch's
-    iterators do.
+    iterators do. When ``version`` gives another value, what was read ahead is dropped and the rest is left to torch.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Batches:
         slow: SlowEpoch,
         *,
         first: int = 0,
+        version: Callable[[], Any] | None = None,
     ) -> None:
         self._given = given
         self._start = native
@@ -96,7 +98,9 @@ class Batches:
         self._slow = slow
         self._number = first - 1
         self._failures = 0
-        self._given_up = False
+        self._given_up = ""
+        self._version = version
+        self._read: Any = None
         # Native batches less the others.
         self._balance = 0
 
@@ -105,11 +109,21 @@ class Batches:
 
     def __next__(self) -> Any:
         self._number += 1
+        if self._version is not None and (now := self._version()) != self._read:
+            self._notice(now)
         self._given.begin()
         try:
             return self._made()
         finally:
             self._given.end()
+
+    def _notice(self, version: Any) -> None:
+        if self._read is not None:
+            self._version = self._native = None
+            self._given.again()
+            self._given_up = WRITTEN
+            self._slow.slow.give_up(WRITTEN)
+        self._read = version
 
     def _made(self) -> Any:
         while True:
@@ -117,7 +131,7 @@ class Batches:
                 asked = self._given.peek()
                 if asked.rows is None or self._given_up:
                     self._given.pop()
-                    return self._other(asked.indices, OTHER)
+                    return self._other(asked.indices, self._given_up or OTHER)
                 self._native = self._start(self._given)
             try:
                 batch = next(self._native)
@@ -140,6 +154,6 @@ class Batches:
         self._failures += 1
         self._balance -= 1
         if self._failures >= FAILURES and self._balance < 0 and not self._given_up:
-            self._given_up = True
-            self._slow.slow.give_up(why)
+            self._given_up = why
+            self._slow.slow.give_up(f"{FAILURES} batches in a row could not be made natively; the last one: {why}")
         return self._slow.make(indices, self._number, why)

@@ -41,6 +41,8 @@ class Leaf:
     rest: Callable[[Any], Any] | None = None
     #: Given rows: whether the native samples of all of them are as torch's. None: always. Known when ``make`` was called.
     check: Callable[[], Check | None] = lambda: None
+    #: A value that changes when the program writes to the data; None if nothing tells.
+    version: Callable[[], Any] | None = None
 
 
 @dataclasses.dataclass
@@ -77,6 +79,12 @@ class Tree:
             if check is not None:
                 yield start, start + leaf.rows, check
             start += leaf.rows
+
+    @property
+    def version(self) -> Callable[[], Any] | None:
+        """A value that changes when the program writes to the data of a leaf; None if nothing tells."""
+        found = [leaf.version for leaf in self.leaves if leaf.version is not None]
+        return found[0] if len(found) == 1 else (lambda: [ask() for ask in found]) if found else None
 
     def same(self, other: Tree) -> bool:
         """Whether the other tree has the same samples."""

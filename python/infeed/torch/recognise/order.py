@@ -21,8 +21,8 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 from torch.utils.data._utils.pin_memory import pin_memory
-from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from ..steps import Steps
 from .leaf import Tree
 
 # What gives the same indices however far ahead it is read.
@@ -34,7 +34,7 @@ COPIES = 8
 MOST_ROWS = 4_000_000
 
 
-class Drawn(_BaseDataLoaderIter):
+class Drawn(Steps):
     """An iterator on torch's base class, which draws the seed and the indices, warns, and knows whether to pin.
 
     So it has their length and appears in torch's profiler under their name.
@@ -178,9 +178,13 @@ class Given:
     def failed(self) -> Asked:
         """Take the first batch under way. Those after it come again."""
         asked = self._under_way.popleft()
+        self.again()
+        return asked
+
+    def again(self) -> None:
+        """Have all batches under way come again."""
         self._next.extendleft(reversed(self._under_way))
         self._under_way.clear()
-        return asked
 
     def _rows(self, indices: Any) -> list[int] | None:
         if not isinstance(indices, list) or not indices:

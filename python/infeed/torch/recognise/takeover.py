@@ -67,7 +67,9 @@ class Takeover:
             given = Given(self._tree, self._copies, drawn.indices, read_ahead(loader))
             given.skip(skip)
             slow = self._slow.of(loader, epoch)
-            drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), slow, first=skip)
+            # Without workers, torch reads the data of a batch when it is asked for. With them, it never sees a write.
+            version = self._tree.version if loader.num_workers == 0 else None
+            drawn.batches = Batches(given, lambda rows: self._native(rows, epoch), slow, first=skip, version=version)
         else:
             rows = tree.stream(self._loader.pipeline.plan)
             drawn.batches = self._native(itertools.islice(rows, skip, None), epoch)

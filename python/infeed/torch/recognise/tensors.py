@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -41,7 +41,12 @@ def leaf(dataset: Any) -> Leaf | None:
     words = [f"TensorDataset of {len(dataset)} rows ({kinds}) -> infeed.arrays on the same memory"]
     # A tensor can get other memory (`.data = ...`) and stay the same object.
     mark = ("tensors", [(Same(t), t.data_ptr(), t.shape, t.dtype) for t in tensors])
-    return Leaf(len(dataset), make, names, None, False, words, mark, after)
+    return Leaf(len(dataset), make, names, None, False, words, mark, after, version=lambda: _versions(tensors))
+
+
+def _versions(tensors: Sequence[torch.Tensor]) -> list[int]:
+    """torch's own counts of writes in place."""
+    return [0 if tensor.is_inference() else tensor._version for tensor in tensors]
 
 
 def _check(tensor: torch.Tensor) -> None:
@@ -55,6 +60,10 @@ def _check(tensor: torch.Tensor) -> None:
         raise Unknown(f"a tensor of it is {tensor.dtype}, which has no native twin")
     if tensor.numel() == 0:
         raise Unknown("a tensor of it is empty")
+    if tensor.is_shared():  # type: ignore[no-untyped-call]
+        raise Unknown(
+            "a tensor of it is in shared memory, which a native run would read further ahead than torch does"
+        )
     if not tensor.is_contiguous():
         raise Unknown("a tensor of it is not contiguous: .contiguous() makes it so")
 
