@@ -84,8 +84,12 @@ class Headers:
     def _is_other(self, row: int) -> bool:
         if self._known[row] == 0:
             try:
-                with open(self._paths[row], "rb", buffering=0) as file:
-                    head = file.read(HEAD)
+                # Half the time of open(): in the first epoch this is a large part of what small images cost.
+                file = os.open(self._paths[row], os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    head = os.read(file, HEAD)
+                finally:
+                    os.close(file)
             except OSError:
                 # Reading the sample tells.
                 return False
