@@ -169,9 +169,13 @@ class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
                 # Changed since the last epoch: from now on as torch does it.
                 takeover.close()
                 self._takeover, self._reason = None, str(why)
+        return self._as_torch()
+
+    def _as_torch(self) -> Any:
+        """An iterator that makes no batch natively."""
         if self.native is True:
             raise PlanError(f"native=True, but this loader cannot run natively.\n{self.explain()}")
-        if isinstance(self._iterator, PoolIterator) and not self._iterator.is_alive():
+        if self._iterator is not None and isinstance(self._iterator, PoolIterator) and not self._iterator.is_alive():
             self._iterator = None
         return super().__iter__()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any
 
 
@@ -20,6 +21,8 @@ Frozen = bytes | Unable
 def is_stateful(thing: Any) -> bool:
     """Whether it has ``state_dict`` and ``load_state_dict``. Looked up without running its ``__getattr__``."""
     kind = type(thing)
+    if kind is GeneratorType:
+        return False
     if callable(getattr(kind, "state_dict", None)) and callable(getattr(kind, "load_state_dict", None)):
         return True
     try:

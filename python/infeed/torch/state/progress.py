@@ -17,6 +17,20 @@ from .saved import VERSION, Saved, shape_of
 class Progress:
     """How far an epoch is. Outlives the iterator: a state can be taken after ``break``."""
 
+    # Values of the start of an epoch, here because every epoch makes one of these.
+    base_seed: int | None = None
+    native: dict[str, Any] | None = None
+    finished = False
+    order: Order | None = None
+    keeper: Keeper | None = None
+    pool: Any = staticmethod(lambda: None)
+    """A weak reference to an iterator with workers."""
+    position = 0
+    """Batches of indices whose batches were handed out."""
+    opened_at = 0
+    yielded = 0
+    last = -1
+
     def __init__(self, loader: Any, *, again: bool, native: bool = False, saved: Saved | None = None) -> None:
         self.again = again
         """Whether persistent workers begin another epoch: torch draws no new seed then."""
@@ -24,28 +38,28 @@ class Progress:
         # A native run also takes the seed of its random transforms from torch's generator.
         which: rng.Draws = "torch" if native and self.draws == "nothing" else self.draws
         self.start = saved.start if saved is not None else rng.capture(loader, which)
-        self.base_seed: int | None = None
-        self.native: dict[str, Any] | None = None
-        self.finished = False
-        self.order: Order | None = None
-        self.keeper: Keeper | None = None
-        self.pool: Any = lambda: None
-        """A weak reference to an iterator with workers."""
         self.is_iterable: bool = loader._dataset_kind == _DatasetKind.Iterable
-        self.position = self.opened_at = saved.position if saved is not None else 0
-        """Batches of indices whose batches were handed out."""
-        self.early: set[int] = set() if saved is None else set(saved.early)
+        workers = loader.num_workers
+        self.has_workers: bool = workers > 0
+        count = workers or 1
+        self.early: set[int] = set()
         """Batches after ``position`` that were handed out already (``in_order=False``)."""
-        self.yielded = saved.yielded if saved is not None else 0
-        self.has_workers: bool = loader.num_workers > 0
-        count = max(loader.num_workers, 1)
-        self.last = saved.last if saved is not None else -1
-        self.handed = [place.batches for place in saved.places] if saved is not None else [0] * count
-        self.since = list(saved.since) if saved is not None else [0] * count
+        self.handed = [0] * count
+        self.since = [0] * count
         self.frozen: list[Frozen | None] = [None] * count
-        if saved is not None and not saved.finished:
-            self.frozen = [place.frozen for place in saved.places]
         self.ended: dict[int, Frozen | None] = {}
+        if saved is not None:
+            self._continue(saved)
+
+    def _continue(self, saved: Saved) -> None:
+        self.position = self.opened_at = saved.position
+        self.early = set(saved.early)
+        self.yielded = saved.yielded
+        self.last = saved.last
+        self.handed = [place.batches for place in saved.places]
+        self.since = list(saved.since)
+        if not saved.finished:
+            self.frozen = [place.frozen for place in saved.places]
 
     @property
     def count(self) -> int:

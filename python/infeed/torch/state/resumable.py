@@ -56,8 +56,9 @@ class Resumable:
             again = loader.persistent_workers and loader.num_workers > 0
             if native is None:
                 again = again and loader._iterator is not None and loader._iterator.is_alive()
-                self._progress = Progress(loader, again=again)
-                return loader._iterate(0)
+                # Not through __setattr__, which torch has made slow: this is done for every epoch.
+                self.__dict__["_progress"] = Progress(loader, again=again)
+                return loader._as_torch()
             again = again and getattr(native, "epochs", 0) > 0
             self._progress = Progress(loader, again=again, native=True)
             return self._counted()

@@ -21,6 +21,7 @@ from torch.utils.data.dataloader import _InfiniteConstantSampler
 Draws = Literal["nothing", "torch", "unknown"]
 _RANDOM = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
 _FIXED = (SequentialSampler, DistributedSampler, _InfiniteConstantSampler)
+_TORCHS = frozenset((*_RANDOM, *_FIXED))
 _PATHS = ("sampler", "batch_sampler", "batch_sampler.sampler")
 
 
@@ -32,21 +33,25 @@ def innermost(index_sampler: Any) -> Any:
 def draws(index_sampler: Any) -> Draws:
     """Which global generators the sampler draws from."""
     sampler = innermost(index_sampler)
-    if type(sampler) in _RANDOM:
+    kind = type(sampler)
+    if kind in _RANDOM:
         return "torch" if sampler.generator is None else "nothing"
-    return "nothing" if type(sampler) in _FIXED else "unknown"
+    return "nothing" if kind in _FIXED else "unknown"
 
 
 def generators(loader: Any) -> dict[str, torch.Generator]:
     """The generators of a loader and its samplers, by their place. One that is at two places is given once."""
     found: dict[str, torch.Generator] = {}
-    batches = loader.batch_sampler
+    batches, sampler = loader.batch_sampler, loader.sampler
     at = loader.generator
+    is_plain = batches is None or (type(batches) is BatchSampler and batches.sampler is sampler)
+    if at is None and is_plain and type(sampler) in _TORCHS and getattr(sampler, "generator", None) is None:
+        return found
     # isinstance() of a Generator runs Python code: most of these are None.
     if at is not None and isinstance(at, torch.Generator):
         found["generator"] = at
-    for path, sampler in zip(_PATHS, (loader.sampler, batches, _get(batches, "sampler")), strict=True):
-        at = _get(sampler, "generator")
+    for path, owner in zip(_PATHS, (sampler, batches, _get(batches, "sampler")), strict=True):
+        at = _get(owner, "generator")
         if at is not None and isinstance(at, torch.Generator) and all(at is not other for other in found.values()):
             found[f"{path}.generator"] = at
     return found
@@ -72,8 +77,9 @@ def capture_global(which: Draws) -> dict[str, Any]:
 
 def capture(loader: Any, which: Draws) -> dict[str, Any]:
     """The random states of a loader."""
-    own = {place: generator.get_state() for place, generator in generators(loader).items()}
-    return {**capture_global(which), "generators": own}
+    states = capture_global(which)
+    states["generators"] = {place: generator.get_state() for place, generator in generators(loader).items()}
+    return states
 
 
 def restore_global(states: dict[str, Any]) -> None:
