@@ -16,6 +16,7 @@ except ImportError as error:  # pragma: no cover - depends on the environment
     raise ImportError("infeed.torch needs PyTorch: pip install torch") from error
 
 from .adopt import announce
+from .candidates import is_candidate
 from .processes import PoolIterator
 from .state import Resumable
 from .state.local import LocalIterator
@@ -137,23 +138,35 @@ class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
         self.snapshot_every_n_steps = snapshot_every_n_steps
         self._running: list[weakref.ref[PoolIterator]] = []
         self._takeover: Takeover | None = None
-        self._reason = "native=False was asked for"
+        self._reason: str | None = "native=False was asked for"
         self._asked = False
 
     def _native(self) -> Takeover | None:
         """The native run, if there is one; determined once."""
         if self._asked:
             return self._takeover
-        if self.native is not False:
-            from .recognise import Refusal, take_over
-
-            found = take_over(self)
-            if isinstance(found, Refusal):
-                self._reason = found.reason
-            else:
-                self._takeover = found
+        if self.native is not False and not is_candidate(self.dataset):
+            # In words only if somebody asks.
+            self._reason = None
+        elif self.native is not False:
+            self._recognise()
         self._asked = True
         return self._takeover
+
+    def _recognise(self) -> None:
+        from .recognise import Refusal, take_over
+
+        found = take_over(self)
+        if isinstance(found, Refusal):
+            self._reason = found.reason
+        else:
+            self._takeover = found
+
+    def _why(self) -> str:
+        """Why it does not run natively."""
+        if self._reason is None:
+            self._recognise()
+        return self._reason or "it was not recognised when it began"
 
     def __iter__(self) -> Any:
         return self._begin()
@@ -202,7 +215,7 @@ class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
         takeover = self._native()
         if takeover is not None:
             return takeover.explain()
-        reason = self._reason
+        reason = self._why()
         if self.num_workers == 0:
             return f"Not native ({reason}): samples are made in this process, as torch does with num_workers=0."
         if self._in_threads:
@@ -228,7 +241,7 @@ class DataLoader(Resumable, torch.utils.data.DataLoader[T_co]):
         iterator = None if progress is None else progress.pool()
         return {
             "native": False,
-            "reason": self._reason,
+            "reason": self._why(),
             "workers": "none" if self.num_workers == 0 else "threads" if self._in_threads else "processes",
             "num_workers": self.num_workers,
             "batches": 0 if progress is None else progress.count,
