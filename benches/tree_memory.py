@@ -39,11 +39,13 @@ sys.stdin.readline()
 
 
 def pss(pid: int | str = "self") -> int:
-    """The proportional set size of a process: shared bytes are divided by the number of sharers."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("no Pss in smaps_rollup")
+    """The proportional set size of a process: shared bytes are divided by the number of sharers.
+
+    Without pages of files: libraries are shared with other programs too, whose end would look like growth here.
+    """
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    found = [line.split()[1] for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:"))]
+    return sum(map(int, found)) * 1024
 
 
 def tree(pid: int) -> list[int]:
@@ -61,7 +63,7 @@ def total(pid: int) -> int:
     sizes = []
     for at in tree(pid):
         # Processes end while they are looked at.
-        with contextlib.suppress(OSError, RuntimeError):
+        with contextlib.suppress(OSError):
             sizes.append(pss(at))
     return sum(sizes)
 
