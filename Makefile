@@ -15,13 +15,15 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/target
 VENV ?= $(CURDIR)/.venv
 endif
 PYTHON ?= python3
+# The oldest systems that the wheel of `make dist` is for, by their glibc.
+MANYLINUX ?= manylinux_2_17
 BIN := $(VENV)/bin
 # cmake from pip, where the system has none, is found here.
 export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist lock fmt lint lint-rust lint-python doc docs stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -59,10 +61,24 @@ develop: tools venv  ## build the Python package and install it into the virtual
 	"$(BIN)/maturin" build --release -q --interpreter "$(BIN)/python" --out "$(WHEELS)"
 	"$(BIN)/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$(WHEELS)"/infeed-*.whl
 
-dist: tools venv  ## build the wheel and its bill of materials (CycloneDX) into dist/
+$(VENV)-dist/.stamp: requirements-dist.txt
+	$(PYTHON) -m venv "$(VENV)-dist"
+	"$(VENV)-dist/bin/pip" install -q --disable-pip-version-check -r requirements-dist.txt
+	touch $@
+
+# zig links against the symbols of an old glibc, so that the wheel runs on clusters that are older than this machine.
+dist: tools $(VENV)-dist/.stamp  ## build wheel (also for old clusters), bill of materials (CycloneDX) and source distribution into dist/
 	rm -rf dist
-	"$(BIN)/maturin" build --release --locked -q --interpreter "$(BIN)/python" --out dist
-	"$(BIN)/python" scripts/sbom.py dist/infeed-*.whl > dist/infeed.cdx.json
+	PATH="$(VENV)-dist/bin:$$PATH" maturin build --release --locked -q --zig --compatibility $(MANYLINUX) \
+		--interpreter "$(VENV)-dist/bin/python" --out dist
+	"$(VENV)-dist/bin/python" scripts/wheel_symbols.py dist/infeed-*.whl
+	"$(VENV)-dist/bin/auditwheel" show dist/infeed-*.whl
+	"$(VENV)-dist/bin/maturin" sdist -q --out dist
+	"$(VENV)-dist/bin/python" scripts/sbom.py dist/infeed-*.whl > dist/infeed.cdx.json
+
+dist-try: dist  # installs the wheel and the source distribution into bare environments and uses them
+	scripts/try_package.sh "$(PYTHON)" dist/infeed-*.whl
+	scripts/try_package.sh "$(PYTHON)" dist/infeed-*.tar.gz
 
 # Environments are downloaded and unpacked while clippy keeps the processors busy.
 test: tools  ## lint, build and pass every test
@@ -89,7 +105,7 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test supply features portable fuzz schedules allocations campaign  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences
+check: test supply features portable fuzz schedules allocations campaign dist-try  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences, packages
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 
 # Licences, bans, duplicates and sources are always checked; advisories where the tools and their databases can be had.
@@ -161,4 +177,4 @@ golden:  ## make the golden files and the seeds of fuzzing anew (needs Pillow an
 
 clean:  ## remove build outputs
 	cargo clean -q
-	rm -rf "$(VENV)" "$(VENV)-tf"
+	rm -rf "$(VENV)" "$(VENV)-tf" "$(VENV)-dist" dist
