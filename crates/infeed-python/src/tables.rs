@@ -1,7 +1,13 @@
 //! The registry tables, the world around this process, and the command line.
 
 use crate::errors::raise;
-use pyo3::prelude::*;
+use infeed::store::{
+    Stores,
+    conformance::{PutObject, StoreCase, check},
+};
+use infeed_core::Store;
+use pyo3::{exceptions::PyValueError, prelude::*};
+use std::{path::PathBuf, sync::Arc};
 
 /// A registry table as JSON: `formats`, `decoders`, `transforms`, `batch_transforms`.
 #[pyfunction]
@@ -25,6 +31,41 @@ pub(crate) fn usable_cpus() -> usize {
 #[pyfunction]
 pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {
     infeed::format::cache_folder()
+}
+
+/// What was asked of remote stores since the process began, as JSON.
+#[pyfunction]
+pub(crate) fn remote_stats() -> PyResult<String> {
+    serde_json::to_string(&infeed::store::remote_stats()).map_err(|e| PyValueError::new_err(e.to_string()))
+}
+
+/// Runs the suite of stores over a remote one, for tests. Objects are written through the store, or into the folder that a web
+/// server shows. Returns what is wrong.
+#[pyfunction]
+#[pyo3(signature = (root, options, folder=None))]
+pub(crate) fn check_store(
+    py: Python<'_>,
+    root: String,
+    options: &str,
+    folder: Option<PathBuf>,
+) -> PyResult<Vec<String>> {
+    let options = serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(py.detach(move || {
+        let store: Arc<dyn Store> = Arc::new(Stores::with(options));
+        let (writer, prefix, lists) = (Arc::clone(&store), root.clone(), folder.is_none());
+        let put: PutObject = Box::new(move |name, bytes| {
+            // If nothing was written, the suite will notice.
+            let _ = match &folder {
+                None => writer.put(name, bytes.to_vec().into()).is_ok(),
+                Some(folder) => {
+                    let path = folder.join(name.strip_prefix(&prefix).unwrap_or(name));
+                    path.parent().map(std::fs::create_dir_all);
+                    std::fs::write(path, bytes).is_ok()
+                }
+            };
+        });
+        check("remote", &StoreCase { store, root, put, many: 1_100, lists })
+    }))
 }
 
 /// Which rank this process is by its environment, as JSON: `world` and `seen`.

@@ -72,10 +72,13 @@ impl RemoteStore {
     }
 
     /// Notes what is known of an object, and makes the shard of it.
-    fn note(&self, root: &str, client: &Arc<Backend>, meta: Meta) -> Shard {
+    fn note(&self, root: &str, client: &Arc<Backend>, meta: Meta, listed: bool) -> Shard {
         let url: Arc<str> = format!("{root}{}", meta.key).into();
+        let identity = format!("{url}\n{}\n{}", meta.size, meta.tag.as_deref().unwrap_or_default());
         let object = Arc::new(Object {
             url: Arc::clone(&url),
+            identity: identity.into(),
+            listed,
             key: meta.key,
             backend: Arc::clone(client),
             size: meta.size,
@@ -122,7 +125,7 @@ impl RemoteStore {
             Some(range) => {
                 let what =
                     format!("bytes {}..{} are beyond its end at {}", range.start, range.end, shard.size);
-                Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::UnexpectedEof, what)))
+                Err(Error::io("read", &*shard.name, IoError::new(ErrorKind::InvalidInput, what)))
             }
         }
     }
@@ -190,13 +193,16 @@ impl Store for RemoteStore {
             listed.map_err(|(failure, tries)| failure.error("list", &name, tries))
         })?;
         found.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        Ok(found.into_iter().map(|meta| self.note(at.root, &client, meta)).collect())
+        Ok(found.into_iter().map(|meta| self.note(at.root, &client, meta, true)).collect())
     }
 
     /// What a listing has told is not asked again: if the object changed since, its tag no longer matches when it is read.
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        let noted =
-            |name: &String| Some((name.clone(), shard_of(self.parts().objects.hold().get(name.as_str())?)));
+        let noted = |name: &String| {
+            let objects = self.parts().objects.hold();
+            let object = objects.get(name.as_str()).filter(|object| object.listed)?;
+            Some((name.clone(), shard_of(object)))
+        };
         let mut known: HashMap<String, Shard> = names.iter().filter_map(noted).collect();
         let unknown: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
         known.extend(self.listed(&unknown));
@@ -212,7 +218,8 @@ impl Store for RemoteStore {
                 Ok(meta) => {
                     let at = Location::parse(&names[place])?;
                     let client = self.client(&at)?;
-                    found[place] = Some(self.note(at.root, &client, Meta { key: at.key.to_owned(), ..meta }));
+                    found[place] =
+                        Some(self.note(at.root, &client, Meta { key: at.key.to_owned(), ..meta }, false));
                 }
                 // The first of the names, whichever answer came first.
                 Err((failure, tries)) if failed.as_ref().is_none_or(|(first, _)| place < *first) => {

@@ -76,6 +76,16 @@ impl Data {
         }
     }
 
+    /// Announces that these ranges will be read soon.
+    pub(crate) fn will_read_all(&self, ranges: &[Range<u64>]) {
+        self.store.will_read(&self.shard, ranges);
+    }
+
+    /// The store it lies in.
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// Returns the bytes at an offset; `scratch` holds them if they are not mapped.
     #[inline]
     pub(crate) fn get<'a>(&'a self, at: u64, len: usize, scratch: &'a mut Bytes) -> Result<&'a [u8]> {

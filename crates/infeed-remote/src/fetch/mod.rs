@@ -38,20 +38,21 @@ use table::Table;
 
 pub(crate) use request::retrying;
 
-/// Bytes of unused buffers that are kept.
-const KEPT: usize = 128 << 20;
-
 /// An object as readers know it.
 #[derive(Debug)]
 pub(crate) struct Object {
     /// Its URL.
     pub(crate) url: Arc<str>,
+    /// Its URL, size and tag: what was fetched of an object that was replaced is not that of the one in its place.
+    pub(crate) identity: Arc<str>,
     pub(crate) key: String,
     pub(crate) backend: Arc<Backend>,
     pub(crate) size: u64,
     /// Nanoseconds since 1970.
     pub(crate) modified: Option<u64>,
     pub(crate) tag: Option<String>,
+    /// Whether a listing told of it.
+    pub(crate) listed: bool,
     /// Set when the server turns out to send whole objects only.
     pub(crate) whole: AtomicBool,
 }
@@ -70,7 +71,8 @@ impl Fetcher {
         Arc::new(Fetcher {
             table: Mutex::new(Table::new(options.ahead)),
             flow: Mutex::new(Flow::new(options.requests)),
-            pool: Pool::new(KEPT),
+            // What one window of blocks leaves behind, the next one takes.
+            pool: Pool::new(usize::try_from(options.ahead / 2).unwrap_or(usize::MAX)),
             options,
         })
     }

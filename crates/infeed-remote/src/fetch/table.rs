@@ -59,7 +59,7 @@ impl Table {
         let mut covering = Vec::new();
         let mut fresh = Vec::new();
         let mut at = range.start;
-        let mine = self.extents.entry(Arc::clone(&object.url)).or_default();
+        let mine = self.extents.entry(Arc::clone(&object.identity)).or_default();
         while at < range.end {
             let before = mine.range(..=at).next_back().map(|(_, extent)| extent);
             if let Some(extent) = before.filter(|extent| at < extent.range.end) {
@@ -126,7 +126,7 @@ impl Table {
     }
 
     fn has(&self, extent: &Arc<Extent>) -> bool {
-        let mine = self.extents.get(&extent.object.url);
+        let mine = self.extents.get(&extent.object.identity);
         mine.and_then(|mine| mine.get(&extent.range.start)).is_some_and(|known| Arc::ptr_eq(known, extent))
     }
 
@@ -134,10 +134,10 @@ impl Table {
         if !self.has(extent) {
             return;
         }
-        if let Some(mine) = self.extents.get_mut(&extent.object.url) {
+        if let Some(mine) = self.extents.get_mut(&extent.object.identity) {
             mine.remove(&extent.range.start);
             if mine.is_empty() {
-                self.extents.remove(&extent.object.url);
+                self.extents.remove(&extent.object.identity);
             }
         }
         self.held = self.held.saturating_sub(extent.len());

@@ -10,6 +10,8 @@ fn object(size: u64) -> Arc<Object> {
     let whole = AtomicBool::new(false);
     Arc::new(Object {
         url: "http://127.0.0.1:9/x".into(),
+        identity: "http://127.0.0.1:9/x".into(),
+        listed: false,
         key: "x".to_owned(),
         backend: Arc::new(backend),
         size,

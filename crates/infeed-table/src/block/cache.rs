@@ -149,6 +149,11 @@ impl Cache {
         self.lock().passing = bytes;
     }
 
+    /// Whether a block is decoded or being decoded.
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.lock().slots.contains_key(&key)
+    }
+
     /// Returns these blocks, each decoded once however many threads want it. Blocks that no other thread is decoding
     /// come first, so threads that want the same blocks share the work instead of waiting for each other.
     pub(crate) fn get(

@@ -32,6 +32,19 @@ pub(crate) struct BlockRef<'a> {
 }
 
 impl BlockRef<'_> {
+    /// Announces that these fields will be read soon.
+    pub(crate) fn will_read(&self, fields: &[usize]) {
+        self.shard.will_read(self.block, &self.roots(fields));
+    }
+
+    /// The top-level columns of these fields.
+    fn roots(&self, fields: &[usize]) -> Vec<usize> {
+        let mut roots: Vec<usize> = fields.iter().map(|field| self.places[*field].root).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        roots
+    }
+
     /// Reads these fields of the table as Arrow columns of the kept rows. Fails if any row is invalid.
     pub(crate) fn columns(&self, fields: &[usize]) -> Result<Vec<ArrayRef>> {
         let (arrays, bad) = self.sound_columns(fields)?;
@@ -43,9 +56,7 @@ impl BlockRef<'_> {
 
     /// Like [`Self::columns`], but returns the invalid rows instead of failing.
     pub(crate) fn sound_columns(&self, fields: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
-        let mut roots: Vec<usize> = fields.iter().map(|field| self.places[*field].root).collect();
-        roots.sort_unstable();
-        roots.dedup();
+        let roots = self.roots(fields);
         let (mut arrays, mut bad) = shard::read(self.shard, self.block, &roots)?;
         if let Some(kept) = self.kept {
             bad.retain_mut(|(row, _)| match kept.binary_search(row) {

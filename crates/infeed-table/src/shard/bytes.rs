@@ -101,6 +101,14 @@ impl ShardBytes {
         ranges.iter().map(|range| self.mapped(map, range)).collect()
     }
 
+    /// Announces ranges, each given by start and length.
+    pub(crate) fn will_read(&self, wanted: &[(u64, u64)]) {
+        // Only a hint: a range that is not there is reported when it is read.
+        let ranges: Vec<Range<u64>> =
+            wanted.iter().filter_map(|(start, len)| self.inside(*start, *len).ok()).collect();
+        self.store.will_read(&self.shard, &ranges);
+    }
+
     fn inside(&self, start: u64, len: u64) -> Result<Range<u64>> {
         match start.checked_add(len).filter(|end| *end <= self.len) {
             Some(end) => Ok(start..end),

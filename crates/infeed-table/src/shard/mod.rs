@@ -40,6 +40,9 @@ pub(crate) trait Blocks: Debug + Send + Sync {
         Ok((self.read(block, columns)?, vec![]))
     }
 
+    /// Announces that these columns of a block will be read soon. Only a hint.
+    fn will_read(&self, _block: usize, _columns: &[usize]) {}
+
     /// Returns the known value range of a top-level column of a block, without reading it.
     fn range(&self, _block: usize, _column: usize) -> Option<Range> {
         None

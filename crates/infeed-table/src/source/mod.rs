@@ -26,7 +26,10 @@ use crate::{
     source::{filter::Kept, lookup::Lookup},
 };
 use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Store, Tensor, Value};
-use std::sync::{Arc, Mutex, atomic::Ordering};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, atomic::Ordering},
+};
 
 /// Blocks, each once, and for every row the index of its block in that list and the row within it.
 pub(crate) type Places = (Vec<usize>, Vec<(u32, u32)>);
@@ -61,6 +64,8 @@ pub struct TableSource {
     pub(crate) cache: Cache,
     /// What a block may take.
     pub(crate) limit: Arc<BlockLimit>,
+    /// Blocks that were announced to the store and not decoded yet.
+    pub(crate) announced: Mutex<HashSet<usize>>,
 }
 
 impl TableSource {
@@ -130,6 +135,7 @@ impl TableSource {
             sets: Mutex::default(),
             cache: Cache::new(),
             limit,
+            announced: Mutex::default(),
         };
         source.weights = source
             .made
@@ -181,8 +187,27 @@ impl TableSource {
         let keys: Vec<(usize, u32)> = blocks.iter().map(|block| (*block, set.number)).collect();
         self.cache.get(&keys, &|(block, _)| {
             let part = self.part(block);
+            self.announced.hold().remove(&block);
             decode(&part, &self.columns.fields, set, self.nulls, (&self.cache.spares, &self.limit))
         })
+    }
+
+    /// Announces the blocks of these rows to a store that is far away. A block that is decoded, or announced and not decoded yet,
+    /// is not announced again.
+    pub(crate) fn announce(&self, rows: &[u64], set: &FieldSet) -> Result<()> {
+        let mut fields: Vec<usize> = Vec::new();
+        for made in &set.made {
+            match &**made {
+                MadeOf::Column { field, .. } => fields.push(*field),
+                MadeOf::Matrix { columns, .. } => fields.extend(columns.iter().map(|(field, _)| *field)),
+            }
+        }
+        for block in self.places(rows)?.0 {
+            if !self.cache.has((block, set.number)) && self.announced.hold().insert(block) {
+                self.part(block).will_read(&fields);
+            }
+        }
+        Ok(())
     }
 
     /// Locates rows: their blocks, each once, and for every row the index of its block in that

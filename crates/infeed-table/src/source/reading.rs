@@ -5,7 +5,7 @@ use crate::{
     field::{ColumnForm, numbers},
     source::{TableSource, filter::Kept},
 };
-use infeed_core::{Dtype, Error, Record, Result, Source, Spec, parallel};
+use infeed_core::{Dtype, Error, Hold, Record, Result, Source, Spec, parallel};
 use std::sync::Arc;
 
 impl Source for TableSource {
@@ -69,6 +69,22 @@ impl Source for TableSource {
             Ok(lane.data.typed_data::<i64>().to_vec())
         })?;
         Ok(Some(blocks.concat()))
+    }
+
+    fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {
+        // Only a hint: errors are reported when the rows are fetched.
+        if self.store.room_ahead().is_some() {
+            let _ = self.set(fields).and_then(|set| self.announce(rows, &set));
+        }
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.store.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.announced.hold().clear();
+        self.store.forget_ahead();
     }
 
     fn block_rows(&self) -> &[u64] {

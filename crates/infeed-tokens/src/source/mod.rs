@@ -1,5 +1,6 @@
 //! Rows of tokens for the engine.
 
+mod far;
 mod open;
 mod rows;
 #[cfg(test)]
@@ -31,6 +32,8 @@ pub struct TokenSource {
     spec: Spec,
     shard_rows: Vec<u64>,
     total: u64,
+    /// Rows that are fetched together because the store is far away; none for files that are near.
+    blocks: Vec<u64>,
 }
 
 /// Which tokens form a row.
@@ -124,6 +127,31 @@ impl Source for TokenSource {
             }
             Ok(records)
         })
+    }
+
+    fn will_fetch(&self, rows: &[u64], _fields: &[Arc<str>]) {
+        // Only a hint: errors are reported when the rows are fetched. Mapped files are read by touching them.
+        if !self.held {
+            let _ = self.announce(rows);
+        }
+    }
+
+    fn will_fetch_blocks(&self, rows: &[u64], _fields: &[Arc<str>]) {
+        if !self.held {
+            let _ = self.announce_blocks(rows);
+        }
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.room()
+    }
+
+    fn forget_ahead(&self) {
+        self.forget();
+    }
+
+    fn block_rows(&self) -> &[u64] {
+        &self.blocks
     }
 
     fn fills(&self, field: &str) -> bool {

@@ -46,7 +46,7 @@ impl TokenSource {
         let parts = files.iter().zip(&parts).map(|(file, part)| tokens(file, part)).collect();
         let (spec, total) = (spec(&options, len), shard_rows.iter().sum());
         let held = files.iter().all(|file| file.data().is_held());
-        Ok(TokenSource {
+        let mut source = TokenSource {
             files,
             parts,
             begins,
@@ -59,7 +59,10 @@ impl TokenSource {
             spec,
             shard_rows,
             total,
-        })
+            blocks: vec![],
+        };
+        source.find_blocks();
+        Ok(source)
     }
 }
 

@@ -72,7 +72,7 @@ impl TokenSource {
     }
 
     /// Calls `each` with every file that contains some of these tokens, and their range within that file.
-    fn overlaps(&self, range: Range<u64>, mut each: impl FnMut(usize, Range<u64>)) {
+    pub(super) fn overlaps(&self, range: Range<u64>, mut each: impl FnMut(usize, Range<u64>)) {
         // Files without tokens begin where others do.
         let mut file = self.begins.partition_point(|begin| *begin <= range.start).saturating_sub(1);
         let mut at = range.start;

@@ -17,6 +17,13 @@ pub struct StoreEntry {
     pub open: fn(&Map<String, Json>) -> Result<Arc<dyn Store>>,
 }
 
+impl StoreEntry {
+    /// Whether it is reached over a network.
+    pub fn is_remote(&self) -> bool {
+        REMOTE.contains(&self.schemes[0])
+    }
+}
+
 /// All stores.
 #[rustfmt::skip] // one line each
 pub const STORES: &[&StoreEntry] = &[

@@ -128,6 +128,11 @@ impl Blocks for IpcShard {
         read.columns().iter().map(|column| own::own(column, &self.input.limit)).collect()
     }
 
+    fn will_read(&self, block: usize, _columns: &[usize]) {
+        let part = &self.index.batches[block].part;
+        self.input.will_read(&[(part.start, part.head + part.body)]);
+    }
+
     fn column_bytes(&self, _column: usize) -> u64 {
         self.input.len / self.schema.fields().len().max(1) as u64
     }

@@ -94,6 +94,13 @@ impl ParquetShard {
         Ok(ParquetShard { input, meta, rows, leaves, old_times })
     }
 
+    /// Returns start and length of the column chunks of a row group.
+    fn ranges(&self, block: usize, columns: &[usize]) -> Vec<(u64, u64)> {
+        let group = self.meta.metadata().row_group(block);
+        let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
+        leaves.map(|leaf| group.column(leaf).byte_range()).collect()
+    }
+
     /// Reads the columns that the fast path does not support, with the types that `meta` gives them.
     fn general(
         &self,
@@ -162,8 +169,7 @@ impl Blocks for ParquetShard {
 
     fn read_sound(&self, block: usize, columns: &[usize]) -> Result<(Vec<ArrayRef>, Vec<BadRow>)> {
         let group = self.meta.metadata().row_group(block);
-        let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
-        let ranges: Vec<(u64, u64)> = leaves.map(|leaf| group.column(leaf).byte_range()).collect();
+        let ranges = self.ranges(block, columns);
         let parts = ranges.iter().map(|range| range.0).zip(self.input.get_all(&ranges)?);
         let parts: Vec<(u64, Bytes)> = parts.collect();
         let leaves = columns.iter().flat_map(|column| self.leaves[*column].0..self.leaves[*column].1);
@@ -205,6 +211,10 @@ impl Blocks for ParquetShard {
             }
         }
         Ok((out.into_iter().flatten().collect(), bad))
+    }
+
+    fn will_read(&self, block: usize, columns: &[usize]) {
+        self.input.will_read(&self.ranges(block, columns));
     }
 
     fn range(&self, block: usize, column: usize) -> Option<Range> {
