@@ -59,6 +59,8 @@ pub mod trace;
 
 pub mod write;
 
+pub mod stage;
+
 pub mod recipe;
 
 pub mod tables;
