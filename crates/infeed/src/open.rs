@@ -6,6 +6,7 @@ use crate::{
     format::{self, not_streamed},
     layout::instead::instead,
     recipe::SourceRecipe,
+    stage::StagedStore,
     store::Stores,
     stream::Opening,
 };
@@ -17,7 +18,9 @@ const START: u64 = 512;
 
 /// Opens what a recipe reads and checks its stages against it. Reads indices and headers, but no samples.
 pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
-    let plan = Plan::with(recipe, &mut open_source)?;
+    let mut notes = Vec::new();
+    let mut plan = Plan::with(recipe, &mut |source| open_noted(source, &mut notes))?;
+    plan.notes = notes;
     if let Some(what) = plan.python.first() {
         return Err(Error::argument(format!(
             "the recipe has a Python function ({what}): only Python can run it"
@@ -28,7 +31,20 @@ pub fn open(recipe: Recipe) -> Result<Arc<Plan>> {
 
 /// Opens what one part of a recipe reads.
 pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
-    let store: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
+    open_noted(recipe, &mut Vec::new())
+}
+
+/// Opens what one part of a recipe reads, and adds what is to be said of where its bytes come from.
+pub fn open_noted(recipe: &SourceRecipe, notes: &mut Vec<String>) -> Result<Opened> {
+    let stores: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
+    let Some(staged) = &recipe.staged else { return open_in(stores, recipe) };
+    let store = Arc::new(StagedStore::new(stores, staged)?);
+    let opened = open_in(Arc::clone(&store) as _, recipe)?;
+    notes.push(format!("staged  {}", store.describe()));
+    Ok(opened)
+}
+
+fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe) -> Result<Opened> {
     let streamed = recipe.paths.iter().any(|path| Opening::is_stream(path));
     let far = recipe.paths.iter().any(|path| path.contains("://") && !path.starts_with("file:"));
     let mut seen = None;

@@ -81,9 +81,9 @@ fn own(request: &OpenRequest<'_>, names: &[String]) -> Vec<String> {
     chosen.into_iter().cloned().collect()
 }
 
-/// Whether a file is one that programs keep beside data: the locks of LMDB.
+/// Whether a file is one that programs keep beside data: the locks of LMDB, the list of staged files.
 pub(super) fn is_side_file(name: &str) -> bool {
-    name.ends_with("lock.mdb") || name.ends_with("-lock")
+    name.ends_with("lock.mdb") || name.ends_with("-lock") || name.ends_with("/infeed-stage.json")
 }
 
 /// The error of formats that need random access, for compressed files, commands and standard input.

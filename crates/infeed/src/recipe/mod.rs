@@ -41,6 +41,10 @@ pub struct SourceRecipe {
     /// How remote stores are reached: endpoint, region, profile. No secrets.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub store: Map<String, Json>,
+    /// A folder of staged copies that are read in place of the files, or `auto`. It changes nothing about what is read, so
+    /// it is no part of a state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged: Option<String>,
     /// How the parts are joined; a joined source has no paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join: Option<Join>,
@@ -60,14 +64,8 @@ fn is_auto(format: &String) -> bool {
 impl SourceRecipe {
     /// Creates a source of files of a format.
     pub fn files(paths: Vec<String>, format: &str) -> Self {
-        SourceRecipe {
-            paths,
-            format: format.to_owned(),
-            args: Map::new(),
-            store: Map::new(),
-            join: None,
-            parts: vec![],
-        }
+        let (format, args, store) = (format.to_owned(), Map::new(), Map::new());
+        SourceRecipe { paths, format, args, store, staged: None, join: None, parts: vec![] }
     }
 }
 

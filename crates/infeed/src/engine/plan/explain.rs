@@ -9,6 +9,9 @@ impl Plan {
     /// Describes the pipeline in words: stages and specs.
     pub fn explain(&self) -> String {
         let mut out = format!("source  {}\norder   {}\n", self.source.describe(), self.order.describe());
+        for note in &self.notes {
+            let _ = writeln!(out, "{note}");
+        }
         for what in self.source.damage() {
             let _ = writeln!(out, "damage  {what}");
         }

@@ -63,6 +63,8 @@ pub struct Plan {
     pub python: Vec<String>,
     /// First shard's name and number of rows of each source; the plan numbers its rows through them.
     pub leaves: Vec<(String, u64)>,
+    /// Where the bytes come from, if that is not where the recipe says: lines for `explain()`.
+    pub notes: Vec<String>,
     /// The stream of the rows, if they cannot be looked up in `source`.
     pub stream: Option<StreamPlan>,
     /// How each field of a sample is laid out in a batch.
@@ -152,6 +154,7 @@ impl Plan {
             order: draft.order,
             recipe,
             leaves: counts,
+            notes: Vec::new(),
             source,
             batch: batching.size,
             last: batching.last,

@@ -5,7 +5,7 @@
 
 use super::{
     entries,
-    paths::{Places, places},
+    paths::{Places, is_side_file, places},
     strangers,
 };
 use crate::families;
@@ -42,8 +42,8 @@ pub fn detect(store: &dyn Store, paths: &[String]) -> Result<Detected> {
         }
         Places::Folder(folder) => {
             let names = store.names(&folder)?;
-            let files: Vec<&str> =
-                names.iter().map(String::as_str).filter(|name| !name.ends_with('/')).collect();
+            let is_data = |name: &&str| !name.ends_with('/') && !is_side_file(name);
+            let files: Vec<&str> = names.iter().map(String::as_str).filter(is_data).collect();
             let entry = in_folder(store, &folder, &files)?;
             Ok(Detected { entry, found, listed: Some(names) })
         }
