@@ -1,5 +1,6 @@
 //! The command line. The doc comments here are the text of `--help`.
 
+use crate::stage::StageArgs;
 #[cfg(all(feature = "text", feature = "tokens"))]
 use crate::tokenize::args::TokenizeArgs;
 #[cfg(feature = "tokens")]
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     /// Turn text into tokens: a corpus of .bin and .idx, in order, resumable.
     #[cfg(all(feature = "text", feature = "tokens"))]
     Tokenize(TokenizeArgs),
+    /// Copy shards to storage of this node: in parallel, resumable, verified; or remove the copies.
+    Stage(StageArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.
@@ -231,6 +234,7 @@ fn after_help() -> String {
         "infeed tokens info corpus            what a token corpus holds",
         #[cfg(all(feature = "text", feature = "tokens"))]
         "infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens",
+        "infeed stage 'data/*.tar' /nvme/x    copies on storage of this node",
         "infeed list transforms               what can be used in a pipeline",
         "infeed world                         which rank this process would be",
     ];

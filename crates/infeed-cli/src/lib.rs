@@ -24,6 +24,7 @@ mod output;
 mod pipeline;
 mod progress;
 mod report;
+mod stage;
 mod table;
 #[cfg(all(feature = "text", feature = "tokens"))]
 mod tokenize;
@@ -108,6 +109,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         }
         #[cfg(all(feature = "text", feature = "tokens"))]
         Command::Tokenize(args) => tokenize::run(&args),
+        Command::Stage(args) => stage::run(&args),
         Command::World => world::run(),
     }
     .map(|report| Outcome::Report(report, 0))

@@ -33,6 +33,11 @@ pub(crate) fn error(fault: &Fault, with_json: bool) {
     let _ = writeln!(std::io::stderr(), "infeed: {label} {fault}");
 }
 
+/// Prints how far a long command is, on stderr.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "infeed: {line}");
+}
+
 /// Bold text, on a terminal.
 pub(crate) fn bold(text: impl Display) -> String {
     if allowed(std::io::stdout().is_terminal()) { format!("\x1b[1m{text}\x1b[0m") } else { text.to_string() }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod stage;
 mod tokenize;
 mod tokens;
 mod verify_epoch;
