@@ -87,11 +87,27 @@ _OFFERS = {
         "wrap",
         "yolo",
     ),
+    ".staged": (
+        "Staged",
+        "stage",
+    ),
     ".writer": ("ShardWriter",),
 }
 _MODULES = ("decoders", "show", "stores", "transforms")
 #: Modules that are not part of the interface, and can be reached without importing them.
-_INNER = ("batch", "doors", "errors", "functions", "launch", "pipeline", "recipes", "reports", "sources", "writer")
+_INNER = (
+    "batch",
+    "doors",
+    "errors",
+    "functions",
+    "launch",
+    "pipeline",
+    "recipes",
+    "reports",
+    "sources",
+    "staged",
+    "writer",
+)
 _PLACES = {name: module for module, names in _OFFERS.items() for name in names}
 
 __all__ = sorted([*_PLACES, *_MODULES])

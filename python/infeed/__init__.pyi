@@ -49,6 +49,7 @@ from .sources import (
     wrap,
     yolo,
 )
+from .staged import Staged, stage
 from .writer import ShardWriter
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "Sample",
     "SampleError",
     "ShardWriter",
+    "Staged",
     "StateError",
     "Stats",
     "TooManyBadSamples",
@@ -97,6 +99,7 @@ __all__ = [
     "parquet",
     "show",
     "sqlite",
+    "stage",
     "stores",
     "stream",
     "table",

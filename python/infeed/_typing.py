@@ -31,6 +31,7 @@ LongDocuments = Literal["split", "truncate", "drop"]
 Rest = Literal["drop", "pad"]
 
 # Files.
+Share = Literal["node", "job"]
 Read = Literal["mmap", "pread"]
 Nulls = Literal["auto", "error"]
 TableFormat = Literal["auto", "parquet", "arrow", "avro", "sqlite", "csv"]

@@ -109,10 +109,14 @@ impl AsRef<[u8]> for Memory {
 
 /// Plans a recipe; errors become Python exceptions.
 pub(crate) fn plan(py: Python<'_>, recipe: &str, given: Option<&Py<PyDict>>) -> PyResult<infeed::Plan> {
+    let mut notes = Vec::new();
     let mut open = |source: &SourceRecipe| match open(source, given)? {
         Some(opened) => Ok(opened),
-        None => infeed::open_source(source),
+        None => infeed::open_noted(source, &mut notes),
     };
     // Opening reads every shard's index: other Python threads can run meanwhile.
-    py.detach(|| infeed::Plan::with(infeed::Recipe::from_json(recipe)?, &mut open)).map_err(raise)
+    let plan = py.detach(|| infeed::Plan::with(infeed::Recipe::from_json(recipe)?, &mut open));
+    let mut plan = plan.map_err(raise)?;
+    plan.notes = notes;
+    Ok(plan)
 }

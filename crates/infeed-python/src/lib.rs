@@ -16,6 +16,7 @@ mod items;
 mod loader;
 mod plan;
 mod run;
+mod stage;
 mod stores;
 mod tables;
 mod writer;
@@ -35,6 +36,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::Plan>()?;
     m.add_class::<loader::Loader>()?;
     m.add_class::<run::Run>()?;
+    m.add_class::<stage::StagedFiles>()?;
     m.add_class::<stores::FaultPlan>()?;
     m.add_class::<writer::ShardWriter>()?;
     m.add_function(wrap_pyfunction!(chain::random_at, m)?)?;
@@ -45,6 +47,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(gate::open_gate, m)?)?;
     m.add_function(wrap_pyfunction!(gate::open_gate_in_child, m)?)?;
     m.add_function(wrap_pyfunction!(gate::lost_forks, m)?)?;
+    m.add_function(wrap_pyfunction!(stage::stage, m)?)?;
     m.add_function(wrap_pyfunction!(stores::put_object, m)?)?;
     m.add_function(wrap_pyfunction!(stores::remove_object, m)?)?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..pipeline import Pipeline
+from ..staged import Staged
 from .commands import expanded, refuse_address
 from .refusals import refuse_data, refuse_item
 
@@ -40,6 +41,8 @@ InMemory = Mapping[str, Any] | npt.NDArray[Any] | _ArrowTable | _ArrowBatch | _D
 
 def path_list(paths: Paths) -> list[str]:
     """One path or several, as a list of text."""
+    if isinstance(paths, Staged):
+        return paths.paths
     if isinstance(paths, str | os.PathLike):
         return _written(os.fspath(paths))
     refuse_data(paths)
@@ -90,12 +93,26 @@ def plain_value(value: Any) -> Any:
     return str(value).removeprefix("torch.")  # numpy.dtype, torch.dtype
 
 
-def _open(paths: Paths, format: str, args: dict[str, Any], store: Mapping[str, Any] | None = None) -> Pipeline:
-    pipeline = Pipeline({"source": {"paths": path_list(paths), "format": format, "args": args}, "stage": []})
+def _open(
+    paths: Paths,
+    format: str,
+    args: dict[str, Any],
+    store: Mapping[str, Any] | None = None,
+    staged: str | os.PathLike[str] | None = None,
+) -> Pipeline:
+    source: dict[str, Any] = {"paths": path_list(paths), "format": format, "args": args}
+    if staged is not None:
+        source["staged"] = os.fspath(staged)
+    pipeline = Pipeline({"source": source, "stage": []})
     return pipeline.with_store(**store) if store else pipeline
 
 
-def open(paths: Paths | InMemory, *, store: Mapping[str, Any] | None = None) -> Pipeline:
+def open(
+    paths: Paths | InMemory,
+    *,
+    store: Mapping[str, Any] | None = None,
+    staged: str | os.PathLike[str] | None = None,
+) -> Pipeline:
     """Read shards or images; the format is detected.
 
     ``paths`` may be one path, a list, a glob, a folder, a brace expansion (``train-{000000..000127}.tar``), several of
@@ -110,6 +127,10 @@ def open(paths: Paths | InMemory, *, store: Mapping[str, Any] | None = None) -> 
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).
     Data sets of torch, and those of Hugging Face that can only be iterated over, are read as :func:`infeed.wrap` does.
     :meth:`Pipeline.explain` says what was done.
+
+    With ``staged``, files are read from the copies that :func:`infeed.stage` or ``infeed stage`` made, where those are
+    complete and of the files as they are now, and from ``paths`` where not. It is a folder of copies, or ``"auto"`` for
+    all that are found by themselves. Rows, order, ledgers and states are the same with and without.
     """
     if not isinstance(paths, str | os.PathLike | list | tuple):
         from .hands import from_object
@@ -118,5 +139,7 @@ def open(paths: Paths | InMemory, *, store: Mapping[str, Any] | None = None) -> 
         if made is not None:
             if store:
                 raise ValueError("store= is for URLs, and this is data in memory")
+            if staged is not None:
+                raise ValueError("staged= is for files, and this is data in memory")
             return made
-    return _open(paths, "auto", {}, store)  # type: ignore[arg-type]
+    return _open(paths, "auto", {}, store, staged)  # type: ignore[arg-type]
