@@ -29,6 +29,7 @@ ELSEWHERE = {
     "guide": "test_guide",
     "notebook": "test_notebook_docs",
     "ssl": "test_ssl",
+    "staging": "test_staged",
     "tables": "test_corpora_docs",
     "tasks": "test_tasks_docs",
     "text": "test_corpora_docs",
