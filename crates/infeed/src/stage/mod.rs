@@ -19,6 +19,7 @@ mod part;
 mod pieces;
 mod place;
 mod share;
+mod space;
 mod store;
 mod sys;
 #[cfg(test)]
@@ -36,8 +37,8 @@ use in_use::InUse;
 use infeed_core::{Error, Result, Store, parallel, sync::Hold};
 use manifest::Manifest;
 use names::Item;
+use space::check_space;
 use std::{
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -141,6 +142,12 @@ pub fn stage(
     let folder = std::path::absolute(&place.folder)
         .map_err(|e| Error::io("look at", place.folder.display().to_string(), e))?;
     let place = Place { folder: folder.clone(), ..place };
+    if let Some(source) = layout.folders.iter().find(|source| folder.starts_with(source)) {
+        return Err(Error::argument(format!(
+            "cannot stage `{source}` into `{}`, which is a part of it: the next run would copy the copies",
+            folder.display()
+        )));
+    }
     let in_use = InUse::begin(&folder)?;
     let mine = mine(&layout.items, staging);
     // In this order: what others write meanwhile is counted as there rather than as missing twice.
@@ -254,44 +261,4 @@ fn checked(folder: &Path) -> Result<PathBuf> {
         )));
     }
     Ok(folder)
-}
-
-/// Checks that the missing files fit, before the first is copied.
-fn check_space(folder: &Path, missing: &[&Item], bytes: u64, free: u64) -> Result<()> {
-    if bytes <= free {
-        return Ok(());
-    }
-    // What unfinished copies have already is not needed again.
-    let blocks = |item: &&Item| {
-        let [part, _] = part::own_names(&item.name);
-        std::fs::symlink_metadata(folder.join(part))
-            .map_or(0, |data| data.blocks().saturating_mul(512).min(item.shard.size))
-    };
-    let needed = bytes.saturating_sub(missing.iter().map(blocks).sum());
-    if needed <= free {
-        return Ok(());
-    }
-    let what = format!(
-        "{} are needed for {} files, and {} are free; make room, or stage less",
-        human(needed),
-        missing.len(),
-        human(free)
-    );
-    Err(Error::io(
-        "stage into",
-        folder.display().to_string(),
-        std::io::Error::new(std::io::ErrorKind::StorageFull, what),
-    ))
-}
-
-/// `1.5 GB`: decimal units, as for disks.
-fn human(bytes: u64) -> String {
-    let mut value = bytes as f64;
-    for unit in ["bytes", "KB", "MB", "GB"] {
-        if value < 1000.0 {
-            return if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") };
-        }
-        value /= 1000.0;
-    }
-    format!("{value:.1} TB")
 }

@@ -3,7 +3,7 @@
 //! As with `cp -r`, a file keeps its last name and a folder its own; what stands before them in all paths is left out:
 //! `/data/a/x.tar` and `/data/b/` become `a/x.tar` and `b/...`.
 
-use super::part;
+use super::{manifest::is_own, part};
 use infeed_core::{Error, Found, Result, Shard, Store, store::below::stays_inside};
 use std::{
     collections::{HashMap, HashSet},
@@ -28,6 +28,8 @@ pub(super) struct Layout {
     pub(super) items: Vec<Item>,
     /// The copy of each file and folder that the sources name, below the destination.
     pub(super) roots: Vec<String>,
+    /// The folders of this machine among the sources.
+    pub(super) folders: Vec<String>,
     /// What all sources begin with.
     pub(super) above: String,
 }
@@ -65,8 +67,10 @@ pub(super) fn lay_out(store: &dyn Store, sources: &[String]) -> Result<Layout> {
                 for shard in store.list(&prefix)? {
                     let below =
                         shard.name.strip_prefix(&*prefix).unwrap_or(&shard.name).trim_start_matches('/');
-                    // Some tools put an empty object where a folder would be.
-                    if !below.is_empty() && !below.ends_with('/') {
+                    // Some tools put an empty object where a folder would be. A folder that was staged into has files
+                    // that are not data.
+                    let last = below.rsplit('/').next().unwrap_or_default();
+                    if !last.is_empty() && !is_own(last) {
                         let name = if root.is_empty() { below.to_owned() } else { format!("{root}/{below}") };
                         items.push((shard, name));
                     }
@@ -76,7 +80,10 @@ pub(super) fn lay_out(store: &dyn Store, sources: &[String]) -> Result<Layout> {
     }
     let items =
         items.into_iter().map(|(shard, name)| Item { source: source_name(store, &shard.name), shard, name });
-    Ok(Layout { items: checked(items.collect())?, roots, above })
+    let is_folder = |found: &Found| matches!(found, Found::Folder(name) if store.local_path(name).is_some());
+    let folders =
+        found.iter().zip(&whole).filter(|(found, _)| is_folder(found)).map(|(_, name)| name.clone());
+    Ok(Layout { items: checked(items.collect())?, folders: folders.collect(), roots, above })
 }
 
 /// The whole name of what was found: absolute, and without `.` and `..`, if it is on this machine.
@@ -138,7 +145,7 @@ fn checked(items: Vec<Item>) -> Result<Vec<Item>> {
         // As the file system sees it: `a//b` and `a/./b` are `a/b`.
         let parts = Path::new(&item.name).components().filter(|part| *part != Component::CurDir);
         item.name = parts.collect::<PathBuf>().to_string_lossy().into_owned();
-        if super::manifest::is_own(&item.name) {
+        if is_own(&item.name) {
             return Err(Error::argument(format!(
                 "`{source}` has a name that staging uses for its own files: rename it, or stage its folder by itself"
             )));

@@ -84,6 +84,22 @@ fn files_of_others_stay() {
 }
 
 #[test]
+fn folders_that_hold_copies_can_be_sources() {
+    let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let source = root.path().join("a");
+    fs::create_dir(&source).unwrap();
+    fs::write(source.join("x"), "1").unwrap();
+    let inside = into(source.to_str().unwrap(), &source.join("fast"));
+    let message = go(&Stores::new(), &inside).unwrap_err().to_string();
+    assert!(message.contains("which is a part of it"), "{message}");
+    assert!(!source.join("fast").exists());
+    go(&Stores::new(), &into(source.to_str().unwrap(), &root.path().join("b"))).unwrap();
+    let again = into(root.path().join("b").to_str().unwrap(), folder.path());
+    assert_eq!(go(&Stores::new(), &again).unwrap().files, 1);
+    assert_eq!(fs::read(folder.path().join("b/a/x")).unwrap(), b"1");
+}
+
+#[test]
 fn a_damaged_list_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let store: MemoryStore = [("a/x", "1")].into_iter().collect();
