@@ -11,6 +11,8 @@
 //! Signing, XML and tokens are object_store's. Scheduling is ours: its `get_ranges` knows neither the order in which
 //! bytes are needed nor how much memory they may take, and it waits for the slowest of ten.
 
+#![forbid(unsafe_code)]
+
 mod backend;
 mod credentials;
 mod fetch;

@@ -170,6 +170,22 @@ impl Store for StagedStore {
         }
     }
 
+    fn room_ahead(&self) -> Option<u64> {
+        self.inner.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.inner.forget_ahead();
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.inner.set_memory(bytes);
+    }
+
+    fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
+        self.inner.put(name, bytes)
+    }
+
     fn map(&self, shard: &Shard) -> Result<Option<Bytes>> {
         self.with_copy(shard, |store, shard| store.map(shard))
     }
