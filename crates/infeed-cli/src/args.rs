@@ -1,5 +1,6 @@
 //! The command line. The doc comments here are the text of `--help`.
 
+use crate::proxy::args::ProxyArgs;
 use crate::stage::StageArgs;
 #[cfg(all(feature = "text", feature = "tokens"))]
 use crate::tokenize::args::TokenizeArgs;
@@ -59,6 +60,9 @@ pub(crate) enum Command {
         srun --ntasks 8 infeed world --json\n\n\
         To set it by hand: INFEED_RANK, INFEED_WORLD_SIZE, INFEED_LOCAL_RANK, INFEED_LOCAL_WORLD_SIZE.")]
     World,
+    /// Stand between a client and a server, and inject faults. For tests and benchmarks.
+    #[command(hide = true)]
+    Proxy(Box<ProxyArgs>),
 }
 
 /// Arguments of `infeed show`, which the Python package takes before they come here.

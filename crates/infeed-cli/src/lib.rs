@@ -23,6 +23,7 @@ mod memory;
 mod output;
 mod pipeline;
 mod progress;
+mod proxy;
 mod report;
 mod stage;
 mod table;
@@ -45,7 +46,7 @@ use report::Report;
 pub fn run(args: Vec<String>) -> i32 {
     // Determined before the arguments are parsed, because parsing can fail.
     let json = args.iter().take_while(|a| *a != "--").any(|a| a == "--json");
-    let outcome = dispatch(args);
+    let outcome = dispatch(args, json);
     // An interrupt that arrived after the previous run must not end the next run in this process.
     let _ = interrupt::check();
     match outcome {
@@ -76,7 +77,7 @@ enum Outcome {
     Report(Report, i32),
 }
 
-fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
+fn dispatch(args: Vec<String>, json: bool) -> Result<Outcome, Fault> {
     let cli = match Cli::try_parse_from(std::iter::once("infeed".to_owned()).chain(args)) {
         Ok(cli) => cli,
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -111,6 +112,7 @@ fn dispatch(args: Vec<String>) -> Result<Outcome, Fault> {
         Command::Tokenize(args) => tokenize::run(&args),
         Command::Stage(args) => stage::run(&args),
         Command::World => world::run(),
+        Command::Proxy(args) => proxy::run(&args, json),
     }
     .map(|report| Outcome::Report(report, 0))
 }

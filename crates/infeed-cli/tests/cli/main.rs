@@ -3,6 +3,7 @@
 
 mod commands;
 mod faults;
+mod proxy;
 mod stage;
 mod tokenize;
 mod tokens;
