@@ -12,6 +12,8 @@ from PIL import Image
 
 import infeed
 
+pytest_plugins = ["servers.fixtures"]
+
 # A shell that runs the tests in the background makes them ignore Ctrl-C, and child processes would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
