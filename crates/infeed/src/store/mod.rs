@@ -7,6 +7,7 @@
 //! * [`LocalStore`] reads files with `pread` into buffers of a [`Pool`], or maps them for readers that ask for it.
 //! * `remote` has the entries of object stores; the stores themselves are the crate `infeed-remote`.
 //! * [`MemoryStore`] returns slices of what it holds; for tests and generated data.
+//! * [`cache::CacheStore`] keeps what it has read from another store, on disk or in memory, for all processes of a machine.
 //! * [`conformance`] is the test suite for stores.
 //! * [`FaultyStore`] wraps any store and fails on purpose, for tests.
 //! * [`find`] turns what a user writes (globs, braces, folders, URLs) into the names a store understands.
@@ -25,6 +26,7 @@
 //! [`Store::stat`]: infeed_core::Store::stat
 //! [`Store::read`]: infeed_core::Store::read
 
+pub mod cache;
 pub mod conformance;
 mod entry;
 mod faulty;

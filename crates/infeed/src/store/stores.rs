@@ -79,7 +79,7 @@ fn faulted(store: Arc<dyn Store>) -> Arc<dyn Store> {
 }
 
 /// Short bytes are no bytes: readers rely on having what they asked for.
-fn check_lengths(shard: &Shard, ranges: &[Range<u64>], bytes: &[Bytes]) -> Result<()> {
+pub(super) fn check_lengths(shard: &Shard, ranges: &[Range<u64>], bytes: &[Bytes]) -> Result<()> {
     let len = |range: &Range<u64>| range.end.saturating_sub(range.start);
     let kept = bytes.len() == ranges.len()
         && ranges.iter().zip(bytes).all(|(range, bytes)| bytes.len() as u64 == len(range));
