@@ -1,5 +1,6 @@
 //! The command line. The doc comments here are the text of `--help`.
 
+use crate::cache::args::CacheArgs;
 use crate::proxy::args::ProxyArgs;
 use crate::stage::StageArgs;
 #[cfg(all(feature = "text", feature = "tokens"))]
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Tokenize(TokenizeArgs),
     /// Copy shards to storage of this node: in parallel, resumable, verified; or remove the copies.
     Stage(StageArgs),
+    /// List, verify and clean caches of stores.
+    Cache(CacheArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
     List(ListArgs),
     /// Show which rank this process is, of how many, and which launcher says so.

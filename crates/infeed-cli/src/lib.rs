@@ -10,6 +10,7 @@
 
 mod args;
 mod bench;
+mod cache;
 mod content;
 #[cfg(feature = "images")]
 mod demo;
@@ -98,6 +99,10 @@ fn dispatch(args: Vec<String>, json: bool) -> Result<Outcome, Fault> {
         ))),
         Command::Bench(args) => bench::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Cache(args) => {
+            let (report, sound) = cache::run(&args.command)?;
+            return Ok(Outcome::Report(report, i32::from(!sound)));
+        }
         Command::VerifyEpoch(args) => {
             // Data that is not exact is not an error here: the report describes it.
             let (report, exact) = verify_epoch::run(&args)?;

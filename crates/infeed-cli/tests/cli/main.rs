@@ -1,6 +1,7 @@
 //! Runs the binary as a shell would.
 #![allow(clippy::unwrap_used)] // helpers of tests are not recognised as tests
 
+mod cache;
 mod commands;
 mod faults;
 mod proxy;
