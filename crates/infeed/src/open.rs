@@ -7,7 +7,10 @@ use crate::{
     layout::instead::instead,
     recipe::SourceRecipe,
     stage::StagedStore,
-    store::Stores,
+    store::{
+        Stores,
+        cache::{CacheOptions, CacheStore},
+    },
     stream::Opening,
 };
 use infeed_core::{Error, OpenRequest, Opened, Result, Store, StoreExt};
@@ -36,12 +39,28 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
 
 /// Opens what one part of a recipe reads, and adds what is to be said of where its bytes come from.
 pub fn open_noted(recipe: &SourceRecipe, notes: &mut Vec<String>) -> Result<Opened> {
-    let stores: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
-    let Some(staged) = &recipe.staged else { return open_in(stores, recipe) };
-    let store = Arc::new(StagedStore::new(stores, staged)?);
-    let opened = open_in(Arc::clone(&store) as _, recipe)?;
-    notes.push(format!("staged  {}", store.describe()));
+    let mut store: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
+    let (mut cache, mut staged) = (None, None);
+    if let Some(folder) = &recipe.cache {
+        store = Arc::clone(cache.insert(CacheStore::open(store, cache_options(folder, recipe.cache_limit))?))
+            as _;
+    }
+    if let Some(folder) = &recipe.staged {
+        store = Arc::clone(staged.insert(Arc::new(StagedStore::new(store, folder)?))) as _;
+    }
+    let opened = open_in(store, recipe)?;
+    notes.extend(cache.map(|cache| format!("cached  {}", cache.describe())));
+    notes.extend(staged.map(|staged| format!("staged  {}", staged.describe())));
     Ok(opened)
+}
+
+/// A cache in a folder, or for `memory` in the memory that processes share, one for each user.
+fn cache_options(folder: &str, limit: Option<u64>) -> CacheOptions {
+    let folder = match folder {
+        "memory" => format!("/dev/shm/infeed-cache-{}", crate::stage::user()),
+        folder => folder.strip_prefix("file:").unwrap_or(folder).to_owned(),
+    };
+    CacheOptions { limit, ..CacheOptions::new(folder) }
 }
 
 fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe) -> Result<Opened> {

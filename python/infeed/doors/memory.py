@@ -27,8 +27,8 @@ def bfloat16() -> Any:
     return ml_dtypes.bfloat16
 
 
-def in_bytes(memory: int | str | None) -> int | None:
-    """A memory size such as ``"2GB"``, in bytes."""
+def in_bytes(memory: int | str | None, what: str = "memory") -> int | None:
+    """A size such as ``"2GB"``, in bytes."""
     if not isinstance(memory, str):
         return memory
     text = memory.strip().upper()
@@ -37,4 +37,4 @@ def in_bytes(memory: int | str | None) -> int | None:
     try:
         return int(float(number) * _UNITS[unit])
     except (ValueError, KeyError):
-        raise ValueError(f'memory must be a number of bytes or text like "2GB", got {memory!r}') from None
+        raise ValueError(f'{what} must be a number of bytes or text like "2GB", got {memory!r}') from None

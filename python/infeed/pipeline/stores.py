@@ -51,6 +51,26 @@ class Reaches(Description):
                 source["store"] = {**source.get("store", {}), **plain}
         return type(self)(recipe, self._given, self._functions, self._collate)
 
+    def with_cache(self, folder: str | os.PathLike[str], *, limit: int | str | None = None) -> Self:
+        """Keep what is read in a folder of this machine, so that the next epoch and the next run need not fetch it again.
+
+        ``folder`` is shared by all processes of the machine: each byte is fetched once, by one of them. ``"memory"`` keeps
+        the bytes in memory that processes share (``/dev/shm``), until the last of them ends. ``limit`` is the most that all
+        together may take, in bytes or as ``"500GB"``; without it most of the free space is used.
+
+        A cache never changes what comes out. A folder that is full or read-only turns it off, and the epoch goes on.
+        ``infeed cache ls``, ``verify`` and ``clean`` look after it.
+        """
+        from ..doors.memory import in_bytes
+
+        recipe = self.recipe
+        for source in _sources(recipe):
+            if source.get("paths"):
+                source["cache"] = os.fspath(folder)
+                if limit is not None:
+                    source["cache_limit"] = in_bytes(limit, "limit")
+        return type(self)(recipe, self._given, self._functions, self._collate)
+
 
 def _sources(recipe: dict[str, Any]) -> list[dict[str, Any]]:
     """The sources of a recipe and of its parts."""

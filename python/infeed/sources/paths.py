@@ -99,11 +99,17 @@ def _open(
     args: dict[str, Any],
     store: Mapping[str, Any] | None = None,
     staged: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_limit: int | str | None = None,
 ) -> Pipeline:
     source: dict[str, Any] = {"paths": path_list(paths), "format": format, "args": args}
     if staged is not None:
         source["staged"] = os.fspath(staged)
     pipeline = Pipeline({"source": source, "stage": []})
+    if cache is not None:
+        pipeline = pipeline.with_cache(cache, limit=cache_limit)
+    elif cache_limit is not None:
+        raise ValueError("cache_limit= needs cache=, the folder of the cache")
     return pipeline.with_store(**store) if store else pipeline
 
 
@@ -112,6 +118,8 @@ def open(
     *,
     store: Mapping[str, Any] | None = None,
     staged: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_limit: int | str | None = None,
 ) -> Pipeline:
     """Read shards or images; the format is detected.
 
@@ -122,6 +130,8 @@ def open(
     Data that lies elsewhere has a URL: ``s3://BUCKET/KEY``, ``gs://BUCKET/KEY``, ``az://CONTAINER/KEY``,
     ``https://HOST/PATH``, ``hf://datasets/OWNER/NAME/PATH``, with patterns where the store can list. Keys and tokens are
     taken from the environment and from profiles. ``store`` says the rest: see :meth:`Pipeline.with_store`.
+
+    ``cache`` keeps what is read in a folder of this machine, at most ``cache_limit`` bytes: see :meth:`Pipeline.with_cache`.
 
     It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).
@@ -139,7 +149,8 @@ def open(
         if made is not None:
             if store:
                 raise ValueError("store= is for URLs, and this is data in memory")
-            if staged is not None:
-                raise ValueError("staged= is for files, and this is data in memory")
+            if staged is not None or cache is not None:
+                name = "cache" if staged is None else "staged"
+                raise ValueError(f"{name}= is for files, and this is data in memory")
             return made
-    return _open(paths, "auto", {}, store, staged)  # type: ignore[arg-type]
+    return _open(paths, "auto", {}, store, staged, cache, cache_limit)  # type: ignore[arg-type]

@@ -41,6 +41,12 @@ pub struct SourceRecipe {
     /// How remote stores are reached: endpoint, region, profile. No secrets.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub store: Map<String, Json>,
+    /// The folder of a cache of what is read, or `memory`. Like `staged` it changes nothing about what is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<String>,
+    /// The most bytes that the cache may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_limit: Option<u64>,
     /// A folder of staged copies that are read in place of the files, or `auto`. It changes nothing about what is read, so
     /// it is no part of a state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +71,17 @@ impl SourceRecipe {
     /// Creates a source of files of a format.
     pub fn files(paths: Vec<String>, format: &str) -> Self {
         let (format, args, store) = (format.to_owned(), Map::new(), Map::new());
-        SourceRecipe { paths, format, args, store, staged: None, join: None, parts: vec![] }
+        SourceRecipe {
+            paths,
+            format,
+            args,
+            store,
+            cache: None,
+            cache_limit: None,
+            staged: None,
+            join: None,
+            parts: vec![],
+        }
     }
 }
 

@@ -30,6 +30,7 @@ pub use manifest::Entry;
 pub use place::{Place, found_folders};
 pub use share::Share;
 pub use store::StagedStore;
+pub(crate) use sys::user;
 
 use crate::order::World;
 use copy::Copying;

@@ -21,7 +21,7 @@ pub(super) fn free_space(folder: &Path) -> Result<u64> {
 }
 
 /// Returns the number of the user that this process acts for.
-pub(super) fn user() -> u32 {
+pub(crate) fn user() -> u32 {
     // SAFETY: the call has no arguments, touches no memory and cannot fail.
     unsafe { libc::geteuid() }
 }

@@ -47,9 +47,9 @@ pub use foresight::Foresight;
 pub use options::CacheOptions;
 pub use stats::CacheStats;
 
-use super::pool::Pool;
 use bytes::Bytes;
 use index::Index;
+use infeed_core::pool::Pool;
 use infeed_core::{Error, Found, Hold, Result, Shard, Store};
 #[cfg(test)]
 use object::Object;
@@ -213,6 +213,22 @@ impl Store for CacheStore {
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         self.shared.announce(shard, ranges);
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.shared.inner.room_ahead()
+    }
+
+    fn forget_ahead(&self) {
+        self.shared.inner.forget_ahead();
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.shared.inner.set_memory(bytes);
+    }
+
+    fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
+        self.shared.inner.put(name, bytes)
     }
 
     fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {

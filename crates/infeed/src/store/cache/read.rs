@@ -7,8 +7,8 @@ use super::{
     shared::{RUN, Shared, Ticket},
     stats::add,
 };
-use crate::store::pool::PoolBuffer;
 use bytes::Bytes;
+use infeed_core::pool::PoolBuffer;
 use infeed_core::{Result, Shard, signals};
 use std::{
     ops::Range,

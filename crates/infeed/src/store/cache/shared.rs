@@ -10,7 +10,7 @@ use super::{
     process::{Flight, Process},
     stats::{Counters, add},
 };
-use crate::store::{pool::Pool, pool::PoolBuffer, stores::check_lengths};
+use crate::store::{Pool, PoolBuffer, stores::check_lengths};
 use bytes::Bytes;
 use infeed_core::{Hold, Result, Shard, Store};
 use std::{
