@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from pathlib import Path
 from typing import Any, Protocol
@@ -90,9 +89,13 @@ def _written(path: Path, data: bytes) -> str:
     return str(path)
 
 
-@functools.cache
+_OWN: list[Path] = []
+
+
 def _own_folder() -> Path:
     """A folder that no other user can have prepared: who can write to it can change what is trained on."""
     import tempfile
 
-    return Path(tempfile.mkdtemp(prefix="infeed-tokenizers-"))
+    if not _OWN:
+        _OWN.append(Path(tempfile.mkdtemp(prefix="infeed-tokenizers-")))
+    return _OWN[0]

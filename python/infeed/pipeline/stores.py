@@ -54,9 +54,9 @@ class Reaches(Description):
     def with_cache(self, folder: str | os.PathLike[str], *, limit: int | str | None = None) -> Self:
         """Keep what is read in a folder of this machine, so that the next epoch and the next run need not fetch it again.
 
-        ``folder`` is shared by all processes of the machine: each byte is fetched once, by one of them. ``"memory"`` keeps
-        the bytes in memory that processes share (``/dev/shm``), until the last of them ends. ``limit`` is the most that all
-        together may take, in bytes or as ``"500GB"``; without it most of the free space is used.
+        ``folder`` is shared by all processes of the machine: each byte is fetched once, by one of them. ``"memory"``
+        keeps the bytes in memory that processes share (``/dev/shm``), until the last of them ends. ``limit`` is the most
+        that all together may take, in bytes or as ``"500GB"``; without it most of the free space is used.
 
         A cache never changes what comes out. A folder that is full or read-only turns it off, and the epoch goes on.
         ``infeed cache ls``, ``verify`` and ``clean`` look after it.

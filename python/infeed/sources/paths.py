@@ -131,7 +131,8 @@ def open(
     ``https://HOST/PATH``, ``hf://datasets/OWNER/NAME/PATH``, with patterns where the store can list. Keys and tokens are
     taken from the environment and from profiles. ``store`` says the rest: see :meth:`Pipeline.with_store`.
 
-    ``cache`` keeps what is read in a folder of this machine, at most ``cache_limit`` bytes: see :meth:`Pipeline.with_cache`.
+    ``cache`` keeps what is read in a folder of this machine, at most ``cache_limit`` bytes: see
+    :meth:`Pipeline.with_cache`.
 
     It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).

@@ -59,6 +59,8 @@ impl Failure {
                 Cause::Denied
             }
             429 | 503 => Cause::SlowDown,
+            // Not implemented, and a version of HTTP that the server does not know.
+            501 | 505 => Cause::Refused,
             408 | 425 | 500..=599 => Cause::Passing,
             416 => Cause::Changed,
             _ => Cause::Refused,

@@ -14,8 +14,11 @@ pub struct StoreEntry {
     /// The schemes of its names, without the colon, the usual one first; local files also have a form without a scheme.
     pub schemes: &'static [&'static str],
     /// Creates it with the store options of a recipe.
-    pub open: fn(&Map<String, Json>) -> Result<Arc<dyn Store>>,
+    pub open: OpenStore,
 }
+
+/// Creates a store.
+pub type OpenStore = fn(&Map<String, Json>) -> Result<Arc<dyn Store>>;
 
 impl StoreEntry {
     /// Whether it is reached over a network.

@@ -39,7 +39,7 @@ mod remote;
 mod retry;
 mod stores;
 
-pub use entry::{STORES, StoreEntry};
+pub use entry::{OpenStore, STORES, StoreEntry};
 pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
 pub use infeed_core::Found;
 pub use infeed_core::pool::{Pool, PoolBuffer};

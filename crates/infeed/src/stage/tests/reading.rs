@@ -91,6 +91,7 @@ fn a_staged_store_is_a_store() {
             }
         }),
         many: 50,
+        lists: true,
     };
     assert_eq!(check("plain", &case(Arc::new(LocalStore::new()))), Vec::<String>::new());
     go(&Stores::new(), &into(&source, folder.path())).unwrap();
