@@ -103,7 +103,7 @@ def server(request):
 
 
 class TestSuite:
-    """The suite of stores over each scheme, against its server. For Google's there is none that knows its XML protocol."""
+    """The suite of stores over each scheme, against its server. None can be had that knows Google's XML protocol."""
 
     def test_s3(self, moto, monkeypatch):
         for name, value in moto.environment().items():
