@@ -73,7 +73,7 @@ dist: tools $(VENV)-dist/.stamp  ## build wheel (also for old clusters), bill of
 		--interpreter "$(VENV)-dist/bin/python" --out dist
 	"$(VENV)-dist/bin/python" scripts/wheel_symbols.py dist/infeed-*.whl
 	"$(VENV)-dist/bin/auditwheel" show dist/infeed-*.whl
-	"$(VENV)-dist/bin/maturin" sdist -q --out dist
+	"$(VENV)-dist/bin/maturin" sdist --out dist
 	"$(VENV)-dist/bin/python" scripts/sbom.py dist/infeed-*.whl > dist/infeed.cdx.json
 
 dist-try: dist  # installs the wheel and the source distribution into bare environments and uses them
