@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from pools import fds, held_segments, pool, run
+from pools import fds, held_pages, held_segments, pool, run
 
 from infeed.work import Failure, Pool, allocate, worker_info
 
@@ -134,7 +134,17 @@ def test_sizes_that_vary_need_few_segments():
             _, array = p.result()
             assert array.shape == (size,) and array[-1] == size - 1
             del array
-        assert p.segments < 40
+        assert p.segments <= 4
+
+
+def test_a_small_batch_does_not_keep_the_pages_of_a_large_one():
+    with pool(lambda n: np.ones(n, np.uint8), workers=1) as p:
+        for i, size in enumerate((32 << 20, 9 << 20, 30 << 20, 10 << 20)):
+            p.submit(i, size)
+            _, array = p.result()
+            assert array.shape == (size,) and array.all()
+            assert p.segments == 1 and size <= held_pages() < size + (1 << 20)
+            del array
 
 
 def test_a_fork_of_the_consumer_does_not_give_segments_back():

@@ -18,8 +18,10 @@ import numpy as np
 from .memory import FREE, HEADER, LENT, Segment, new_file
 
 _ALIGN = 64
-_IDLE = 64
+_IDLE = 16
 """A segment that was not used for this many messages is freed."""
+_TAIL = 1 << 20
+"""Fewer bytes than these behind a message keep their pages."""
 
 
 class Arena:
@@ -79,9 +81,10 @@ class Arena:
             self._messages += 1
             for at in self._open:
                 at.segment.last_used = self._messages
+                _trim(at)
                 at.segment.flag.value = LENT if at.sent else FREE
             self._open.clear()
-            if self._messages % 16 == 0:
+            if self._messages % 8 == 0:
                 self._retire()
             made, self._made = self._made, []
             retired, self._retired = self._retired, []
@@ -90,6 +93,8 @@ class Arena:
     def abandon(self) -> None:
         """Drop the current message: its segments are free again. New segments are announced with the next message."""
         with self._lock:
+            for at in self._open:
+                at.segment.touched = max(at.segment.touched, at.used)
             self._open.clear()
 
     def _take(self, nbytes: int) -> _Open:
@@ -97,19 +102,20 @@ class Arena:
         # a message outgrows it, so that no message has many segments.
         need = HEADER + max(nbytes, sum(at.used for at in self._open) or self._hint)
         taken = {at.segment.number for at in self._open}
-        # A small message must not take a large segment: the next large message would need a new one.
+        # A small message must not take the pages of a large one: the next large message would need new ones.
         most = max(4 * need, 1 << 20)
-        fit = [s for s in self._segments.values() if need <= s.size <= most and s.number not in taken and s.is_free()]
-        # The smallest that fits, and of these the one used last: its pages are warm, and the others may be retired.
-        segment = min(fit, key=lambda s: (s.size, -s.last_used)) if fit else self._make(need)
+        all_free = [s for s in self._segments.values() if need <= s.size and s.number not in taken and s.is_free()]
+        fit = [s for s in all_free if s.touched <= most]
+        # The one whose pages fit best, and of these the one used last: they are warm, and the others may be retired.
+        segment = min(fit, key=lambda s: (abs(s.touched - need), -s.last_used)) if fit else self._make(need)
         at = _Open(segment)
         self._open.append(at)
         return at
 
     def _make(self, need: int) -> Segment:
-        # Eight sizes per power of two: batches of nearly the same size share segments.
-        step = max(1 << max((need - 1).bit_length() - 4, 0), 1 << 16)
-        size = -(-(need + need // 16) // step) * step
+        # Room for larger messages, so that messages whose size changes share segments: a page costs nothing before it is
+        # written to.
+        size = max(1 << (4 * need - 1).bit_length(), 1 << 16)
         fd = new_file(self._name)
         try:
             os.ftruncate(fd, size)
@@ -150,6 +156,15 @@ class _Open:
         self.lease = segment.borrow()
         self.used = HEADER
         self.sent = False
+
+
+def _trim(at: _Open) -> None:
+    """Give pages back that earlier, larger messages needed: the segment may wait with this one for a long time."""
+    segment = at.segment
+    if segment.touched - at.used > max(at.used // 4, _TAIL):
+        segment.give_back(at.used, segment.touched)
+        segment.touched = at.used
+    segment.touched = max(segment.touched, at.used)
 
 
 class Mapped:

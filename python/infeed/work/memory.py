@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
 import tempfile
 import weakref
@@ -32,6 +33,9 @@ _mmap.restype = ctypes.c_void_p
 _mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
 _munmap = _libc.munmap
 _munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_madvise = _libc.madvise
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_REMOVE = getattr(mmap, "MADV_REMOVE", None)
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -75,12 +79,14 @@ class Mapping:
 class Segment(Mapping):
     """A mapping with a header, created and written by an owner and used by a reader who gives it back."""
 
-    __slots__ = ("flag", "last_used", "number", "spoiled")
+    __slots__ = ("flag", "last_used", "number", "spoiled", "touched")
 
     def __init__(self, fd: int, size: int, number: int) -> None:
         super().__init__(fd, size)
         self.number = number
         self.last_used = 0
+        self.touched = 0
+        """For the owner: bytes from the start that may have pages."""
         self.flag = ctypes.c_ubyte.from_address(self.address)
         self.spoiled = ctypes.c_ubyte.from_address(self.address + 1)
 
@@ -95,6 +101,13 @@ class Segment(Mapping):
 
     def _has_views(self) -> bool:
         return self.ref is not None and self.ref() is not None
+
+    def give_back(self, start: int, end: int) -> None:
+        """For the owner: free the pages between two offsets, in all processes. Their bytes are zero from then on."""
+        start = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+        if _REMOVE is not None and start < end:
+            # Where the file system cannot, the pages stay.
+            _madvise(self.address + start, end - start, _REMOVE)
 
     def borrow(self) -> Any:
         """For the owner: a lease that :meth:`is_free` takes into account."""
