@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import random
@@ -76,6 +77,8 @@ class Pool:
         self._parcel = Parcel(make, share=share)
         self._broken: WorkerDied | None = None
         self._finalize = weakref.finalize(self, end, self._workers, self._parcel, self._pid)
+        # NumPy loads its generators on first use, and every worker seeds them: here they are loaded once for all.
+        importlib.import_module("numpy.random")
         try:
             for worker in self._workers:
                 worker.start(self._context, self._parcel, name)
