@@ -118,6 +118,23 @@ class Tensors(Dataset):
         return self.images[i % len(self.images)], i
 
 
+class Scales(Dataset):
+    """Images whose size changes with every batch of 32, as in training at many scales."""
+
+    SIDES = (128, 320, 192, 256, 160, 288, 224)
+
+    def __init__(self, count: int = 1360) -> None:
+        self.stored = torch.rand(3, max(self.SIDES), max(self.SIDES))
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, i: int) -> Any:
+        side = self.SIDES[i // 32 % len(self.SIDES)]
+        return self.stored[:, :side, :side], i
+
+
 def make_jpegs(folder: Path, count: int) -> None:
     """Files with smooth colours and grain, 500x375."""
     from PIL import Image
