@@ -258,10 +258,11 @@ class Native:
 
 
 def test_native_and_threads(monkeypatch):
-    from infeed.torch import recognise
+    from infeed.torch import dataloader, recognise
 
     native = Native()
     monkeypatch.setattr(recognise, "take_over", lambda loader: native)
+    monkeypatch.setattr(dataloader, "is_candidate", lambda dataset: True)
     loader = DataLoader(Numbers(), num_workers=2, threads=3)
     assert list(loader) == [3] and loader.explain() == "native: all of it"
     loader.close()
