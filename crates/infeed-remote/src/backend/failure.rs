@@ -175,9 +175,18 @@ fn of_source(source: &(dyn StdError + 'static)) -> Failure {
         last = error.to_string();
         next = error.source();
     }
+    if let Some(failure) = untrusted(&last) {
+        return failure;
+    }
     // An answer for another range: of a proxy or a server that mixes requests up.
     let mixed = last.contains("Requested ") && last.contains("got ") || last.contains("non-partial response");
     Failure::new(if mixed { Cause::Passing } else { cause }, last)
+}
+
+/// A certificate that is not trusted: asking again would not help.
+fn untrusted(what: &str) -> Option<Failure> {
+    let cure = "if the server is yours, name its certificate with ca_file=";
+    what.contains("invalid peer certificate").then(|| Failure::new(Cause::Refused, format!("{what}; {cure}")))
 }
 
 impl From<reqwest::Error> for Failure {
@@ -187,6 +196,9 @@ impl From<reqwest::Error> for Failure {
         let mut last: &dyn StdError = &e;
         while let Some(inner) = last.source() {
             last = inner;
+        }
+        if let Some(failure) = untrusted(&last.to_string()) {
+            return failure;
         }
         let what = if e.is_timeout() { "it took too long".to_owned() } else { last.to_string() };
         let what = if e.is_connect() { format!("no connection: {what}") } else { what };
