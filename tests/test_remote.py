@@ -353,3 +353,20 @@ def test_the_command(moto, data, monkeypatch):
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["rows"] == 60
+
+
+def test_statistics_tell_of_requests(moto, data, monkeypatch):
+    root = serve(moto, data, monkeypatch)
+    loader = infeed.open(root + "t-0.tar").batch(8).to_numpy()
+    rows = sum(len(batch["cls"]) for batch in loader)
+    stats = loader.stats()
+    assert rows == 60
+    assert stats["remote"]["requests"] > 0 and stats["remote"]["bytes"] > 60 * 20_000
+    assert "requests" in str(stats) and str(stats).splitlines()[-1].startswith("verdict")
+
+
+def test_statistics_of_local_data_do_not():
+    """In a process of its own: the counts are those of a process."""
+    code = "import infeed; l = infeed.arrays(x=list(range(8))).batch(4).to_numpy(); list(l); print(l.stats()['remote'])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.strip() == "None"
