@@ -19,8 +19,10 @@ use std::{
 
 /// How many objects are looked up at a time.
 const LOOKUPS: usize = 64;
-/// From this many names in one folder on, the folder is listed instead: one request tells a thousand names.
+/// From this many names in one folder on, the folder is listed instead: one request tells a thousand names. It is given up where
+/// others are so many that looking the names up is cheaper.
 const WORTH_LISTING: usize = 8;
+const OTHERS: usize = 32;
 /// The least memory for what is announced: some requests.
 const SMALLEST_AHEAD: u64 = 64 << 20;
 /// Bytes that a stream has on their way, and what it reads at a time.
@@ -147,7 +149,7 @@ impl RemoteStore {
                 len -= 1;
             }
             // What goes wrong here goes wrong again, and is reported, when the names are looked up.
-            for shard in self.list(&first[..len]).unwrap_or_default() {
+            for shard in self.list_some(&first[..len], 2_000 + OTHERS * names.len()).unwrap_or_default() {
                 found.insert(shard.name.to_string(), shard);
             }
         }
@@ -182,18 +184,24 @@ fn hash(tag: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-impl Store for RemoteStore {
-    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+impl RemoteStore {
+    fn list_some(&self, prefix: &str, most: usize) -> Result<Vec<Shard>> {
         let at = Location::parse(prefix)?;
         let client = self.client(&at)?;
         let (asked, key, deadline) = (Arc::clone(&client), at.key.to_owned(), self.options.deadline);
         let name = prefix.to_owned();
         let mut found = runtime::wait(async move {
-            let listed = retrying(deadline, || asked.list(&key)).await;
+            let listed = retrying(deadline, || asked.list(&key, most)).await;
             listed.map_err(|(failure, tries)| failure.error("list", &name, tries))
         })?;
         found.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         Ok(found.into_iter().map(|meta| self.note(at.root, &client, meta, true)).collect())
+    }
+}
+
+impl Store for RemoteStore {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        self.list_some(prefix, usize::MAX)
     }
 
     /// What a listing has told is not asked again: if the object changed since, its tag no longer matches when it is read.

@@ -75,10 +75,10 @@ impl Backend {
         }
     }
 
-    /// Returns all objects whose name starts with `prefix`, in any order.
-    pub(crate) async fn list(&self, prefix: &str) -> Result<Vec<Meta>, Failure> {
+    /// Returns the objects whose name starts with `prefix`, in any order: all, or some if more than `most` had to be looked at.
+    pub(crate) async fn list(&self, prefix: &str, most: usize) -> Result<Vec<Meta>, Failure> {
         match self {
-            Backend::Object(inner) => inner.list(prefix).await,
+            Backend::Object(inner) => inner.list(prefix, most).await,
             Backend::Http(inner) => inner.list(prefix),
             Backend::Hub(inner) => inner.list(prefix).await,
         }

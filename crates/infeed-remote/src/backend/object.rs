@@ -46,7 +46,7 @@ impl ObjectBackend {
     }
 
     /// Listings are by folder: the folder of the prefix is listed, from the prefix on.
-    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<Meta>, Failure> {
+    pub(super) async fn list(&self, prefix: &str, most: usize) -> Result<Vec<Meta>, Failure> {
         let folder = prefix.rfind('/').map_or("", |slash| &prefix[..slash]);
         let folder = path(folder)?;
         let listing = if prefix.len() > folder.as_ref().len() + 1 {
@@ -61,9 +61,13 @@ impl ObjectBackend {
             self.store.list(Some(&folder))
         };
         let mut found = Vec::new();
-        let mut listing = listing;
+        let (mut listing, mut seen) = (listing, 0);
         while let Some(object) = listing.next().await {
             let object = object?;
+            seen += 1;
+            if seen > most {
+                break;
+            }
             let name = object.location.as_ref();
             if name.starts_with(prefix) {
                 found.push(meta(object));

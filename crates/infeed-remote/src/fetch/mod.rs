@@ -26,9 +26,11 @@ use crate::{
 use bytes::Bytes;
 use extent::{Extent, State};
 use flow::Flow;
+use futures_util::FutureExt;
 use infeed_core::{Error, Hold, Result, pool::Pool, signals};
 use std::{
     ops::Range,
+    panic::AssertUnwindSafe,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -123,6 +125,10 @@ impl Fetcher {
         if range.start >= range.end {
             return Ok(Bytes::new());
         }
+        if object.whole.load(Relaxed) && object.size > self.options.ahead {
+            let what = "the server sends whole files only (it does not know range requests)";
+            return Err(self.error(object, Failure::new(Cause::NoRanges, what), 1));
+        }
         // Usually the extents of `read`; others if some were dropped since, or if the server sends only whole objects.
         let extents = self.table.hold().cover(object, range.clone(), true);
         self.pump();
@@ -209,7 +215,10 @@ impl Fetcher {
             };
             let fetcher = Arc::clone(self);
             handle.spawn(async move {
-                let result = request::fetch(&fetcher, &extent).await;
+                // A bug must not leave a reader waiting.
+                let result = AssertUnwindSafe(request::fetch(&fetcher, &extent)).catch_unwind().await;
+                let broke = |_| Err((Failure::new(Cause::Refused, "the request panicked"), 1));
+                let result = result.unwrap_or_else(broke);
                 let len = extent.range.end - extent.range.start;
                 extent.finish(result);
                 let busy = fetcher.table.hold().ended();

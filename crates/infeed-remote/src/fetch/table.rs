@@ -160,15 +160,15 @@ impl Table {
         }
     }
 
-    /// Drops what was announced and neither read nor begun, and what came and was not read.
+    /// Drops what was announced and not read. A request that is on its way ends for nobody: kept, its bytes would take the room
+    /// of those that somebody wants.
     pub(super) fn forget(&mut self) {
         self.ahead.clear();
         let all: Vec<Arc<Extent>> = self.extents.values().flat_map(BTreeMap::values).cloned().collect();
         let queued: Vec<*const Extent> = self.urgent.iter().map(Arc::as_ptr).collect();
         for extent in all {
             let wanted = queued.contains(&Arc::as_ptr(&extent));
-            let running = extent.begun.load(Relaxed) && extent.is_coming();
-            if extent.read.load(Relaxed) == 0 && !wanted && !running {
+            if extent.read.load(Relaxed) == 0 && !wanted {
                 self.remove(&extent);
             }
         }

@@ -67,8 +67,13 @@ fn what_was_read_goes_and_what_was_announced_stays() {
     }
     assert!(!Arc::ptr_eq(&table.cover(&object, chunk(1), false)[0], &known[1]));
     assert!(Arc::ptr_eq(&table.cover(&object, chunk(2), false)[0], &known[2]));
+    // A request that is on its way is forgotten, too: it must not take room for ever.
+    let running = table.cover(&object, chunk(40), false);
+    while table.next(usize::MAX).is_some() {}
     table.forget();
+    assert_eq!(table.room(), 32 << 20);
     assert!(!Arc::ptr_eq(&table.cover(&object, chunk(2), false)[0], &known[2]));
+    assert!(!Arc::ptr_eq(&table.cover(&object, chunk(40), false)[0], &running[0]));
 }
 
 #[test]
