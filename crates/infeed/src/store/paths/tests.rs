@@ -137,7 +137,7 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn other_schemes_say_so() {
-    for form in ["s3://bucket/x.tar", "https://host/x-{0..3}.tar", "pipe:cat x.tar", "gs://b/x"] {
+    for form in ["ftp://host/x.tar", "hdfs://host/x-{0..3}.tar", "pipe:cat x.tar"] {
         let error = find(&[form]).unwrap_err();
         assert!(matches!(error, Error::Argument { .. }), "{error}");
         assert!(error.to_string().contains("there is no store for `"), "{error}");
