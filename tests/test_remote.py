@@ -367,6 +367,8 @@ def test_statistics_tell_of_requests(moto, data, monkeypatch):
 
 def test_statistics_of_local_data_do_not():
     """In a process of its own: the counts are those of a process."""
-    code = "import infeed; l = infeed.arrays(x=list(range(8))).batch(4).to_numpy(); list(l); print(l.stats()['remote'])"
+    code = (
+        "import infeed; l = infeed.arrays(x=list(range(8))).batch(4).to_numpy(); list(l); print(l.stats()['remote'])"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "None"
