@@ -28,6 +28,7 @@ ELSEWHERE = {
     "doors": "test_doors",
     "guide": "test_guide",
     "notebook": "test_notebook_docs",
+    "remote": "test_remote",
     "ssl": "test_ssl",
     "staging": "test_staged",
     "tables": "test_corpora_docs",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -372,3 +373,16 @@ def test_statistics_of_local_data_do_not():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert run.stdout.strip() == "None"
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_page(number):
+    """Each snippet of docs/remote.md describes pipelines, which ask no store before they are opened."""
+    page = (Path(__file__).parents[1] / "docs" / "remote.md").read_text(encoding="utf-8")
+    snippets = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(snippets) == 3
+    names = {"infeed": infeed}
+    exec(snippets[number], names)
+    assert (
+        any("://" in str(made.recipe) for made in names.values() if isinstance(made, infeed.Pipeline)) or number == 1
+    )

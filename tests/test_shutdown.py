@@ -28,7 +28,8 @@ def threads() -> list[str]:
                 names.append(f.read().strip())
         except FileNotFoundError:
             pass
-    return [n for n in names if n.startswith("infeed")]
+    # Those of remote stores belong to the process and stay.
+    return [n for n in names if n.startswith("infeed") and n != "infeed-net"]
 
 
 def gone() -> bool:
