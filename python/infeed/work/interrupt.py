@@ -26,13 +26,15 @@ class Interrupt:
         self.is_over = False
         """The worker is about to exit: nothing is left to interrupt."""
 
-    def __call__(self, *_: Any) -> None:
+    def __call__(self, _signal: Any = None, frame: Any = None) -> None:
         """Interrupt the task if the consumer has left, or as soon as it leaves."""
         if self.is_over:
             return
-        if self._has_left(0):
+        # An exception in a finaliser is printed and lost: the signal comes again when that has ended.
+        finalises = frame is not None and frame.f_code.co_name == "__del__"
+        if self._has_left(0) and not finalises:
             raise KeyboardInterrupt
-        if not self._watching:
+        if not self._watching or finalises:
             self._watching = True
             # Not threading.Thread: its locks may be held by the code that the signal has interrupted.
             _thread.start_new_thread(self._watch, ())
