@@ -23,7 +23,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable fuzz schedules allocations campaign soak bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable hdf5 fuzz schedules allocations campaign remote-chaos soak s3s-fs bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -105,7 +105,8 @@ test-python: develop
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
-check: test supply features portable fuzz schedules allocations campaign dist-try  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences, packages
+check: RUNS ?= 40
+check: test supply features portable hdf5 fuzz schedules allocations campaign remote-chaos dist-try  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences, packages
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 
 # Licences, bans, duplicates and sources are always checked; advisories where the tools and their databases can be had.
@@ -120,7 +121,10 @@ supply: venv  # what the wheel and the test environment are made of
 
 portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
 	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
-		-p infeed-jpeg -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens
+		-p infeed-hdf5 -p infeed-jpeg -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens
+
+hdf5: venv  # every data set of generated HDF5 files against h5py: types, layouts, filters, library versions
+	"$(BIN)/python" scripts/hdf5_matrix.py
 
 features: tools  # combinations of Cargo features that users would choose
 	scripts/features.sh
@@ -137,8 +141,15 @@ allocations: develop  # lets each allocation of a run fail, for every format: no
 campaign: develop  # forks, exits and interrupts, CAMPAIGN of each: no child may hang
 	for what in forks exits interrupts; do "$(BIN)/python" scripts/campaign.py $$what --count $(or $(CAMPAIGN),300); done
 
+remote-chaos: develop  ## RUNS (200) epochs of remote data through a proxy with every fault on: no row may suffer
+	"$(BIN)/python" scripts/remote_chaos.py --runs $(or $(RUNS),200)
+
 soak: develop  ## kill, resume, rescale, damage and disturb pipelines for MINUTES (10), and prove that no row is lost
 	"$(BIN)/python" scripts/soak.py --minutes $(or $(MINUTES),10) $(SOAK)
+
+# Not part of anything: it takes about 15 minutes. Where it is installed, the tests use it; where not, they say so and go on.
+s3s-fs:  ## build s3s-fs, a server of S3 that checks signatures, for the tests
+	cargo install --locked --version 0.14.1 --features binary s3s-fs --root "$${INFEED_SERVERS:-$$HOME/.cache/infeed/servers}/s3s"
 
 bench: develop  ## measure infeed and its peers side by side
 	"$(BIN)/python" benches/run.py $(BENCH)

@@ -11,7 +11,7 @@ seconds=${1:-60}
 shift || true
 targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then
-    mapfile -t targets < <(sed -n 's/.*Target { name: "\([a-z]*\)".*/\1/p' ../crates/infeed-fuzz/src/lib.rs)
+    mapfile -t targets < <(sed -n 's/.*Target { name: "\([a-z0-9]*\)".*/\1/p' ../crates/infeed-fuzz/src/lib.rs)
 fi
 target_dir=${CARGO_TARGET_DIR:-../target}/fuzz${SANITIZER:+-$SANITIZER}
 flags="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"

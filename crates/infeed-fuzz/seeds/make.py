@@ -11,6 +11,7 @@ import struct
 import tarfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
@@ -281,6 +282,20 @@ def records() -> None:
     write("index", "rows", struct.pack("<4Q", 0, 1, 0, 2) + struct.pack("<2I", 10, 20))
 
 
+def hdf5() -> None:
+    for version in ("earliest", "latest"):
+        out = io.BytesIO()
+        with h5py.File(out, "w", libver=version) as file:
+            grid = np.arange(30, dtype=">i2").reshape(5, 6)
+            file.create_dataset("a", data=grid, chunks=(2, 4), compression="gzip", shuffle=True, fletcher32=True)
+            file.create_dataset("b", data=grid, chunks=(2, 6), maxshape=(None, 6), compression="lzf", fillvalue=3)
+            file["c/d"] = np.array([(1, b"x")], [("n", "<f4"), ("s", "S2")])
+            file["c/d"].attrs["units"] = "K"
+            file["e"] = ["", "text"]
+            file["f"] = h5py.SoftLink("/c/d")
+        write("hdf5", version, out.getvalue())
+
+
 def annotations() -> None:
     runs = {"size": [9, 12], "counts": [20, 5, 4, 6, 73]}
     packed = {"size": [9, 12], "counts": "d0541U2"}
@@ -326,4 +341,5 @@ if __name__ == "__main__":
     arrays()
     texts()
     records()
+    hdf5()
     annotations()

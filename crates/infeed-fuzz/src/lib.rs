@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "exif", run: images::exif },
     Target { name: "filter", run: texts::filter },
     Target { name: "gif", run: |data| images::image("gif", data) },
+    Target { name: "hdf5", run: infeed_hdf5::fuzz_hdf5 },
     Target { name: "idx", run: infeed_tokens::fuzz },
     Target { name: "index", run: infeed::format::fuzz_index },
     Target { name: "jpeg", run: compare::jpeg },

@@ -89,6 +89,11 @@ fn seeds_are_good_files() {
                 }
                 "coco" => assert!(infeed_annotations::Coco::parse(&name, &data, true).unwrap().images() > 0),
                 "filter" => drop(infeed_order::filter::Expr::parse(text()).unwrap()),
+                "hdf5" => {
+                    let source = std::sync::Arc::new(infeed_core::Bytes::from(data.clone()));
+                    let file = infeed_hdf5::File::open(source, infeed_hdf5::Limits::small()).unwrap();
+                    assert!(file.list().unwrap().len() > 2, "{name}");
+                }
                 "ledger" => drop(infeed_order::ledger::Ledger::from_json(text()).unwrap()),
                 "masks" => {
                     let masks = infeed_annotations::InstanceMasks::parse(&data).unwrap();
