@@ -12,6 +12,17 @@ pub struct Cursor {
     pub place: u64,
 }
 
+/// Which rows come back in the next epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recurrence {
+    /// Every epoch has the same rows, each once.
+    Once,
+    /// Every epoch has the same rows, some of them more than once.
+    Same,
+    /// Every epoch has rows of its own.
+    Own,
+}
+
 /// An order of rows. Pure: the same arguments always give the same result, on any thread.
 ///
 /// Orders are built on one another: each maps its places to places of the one below, and the lowest gives rows.
@@ -35,6 +46,11 @@ pub trait Order: Debug + Send + Sync {
     /// Whether every epoch is the same.
     fn is_fixed(&self) -> bool {
         false
+    }
+
+    /// Which rows come back in the next epoch.
+    fn recurrence(&self) -> Recurrence {
+        if self.is_fixed() { Recurrence::Same } else { Recurrence::Own }
     }
 
     /// Describes it for `explain()`: one line that includes the orders below it.
@@ -74,6 +90,10 @@ impl<O: Order + ?Sized> Order for std::sync::Arc<O> {
 
     fn is_fixed(&self) -> bool {
         (**self).is_fixed()
+    }
+
+    fn recurrence(&self) -> Recurrence {
+        (**self).recurrence()
     }
 
     fn describe(&self) -> String {

@@ -1,7 +1,7 @@
 //! A global shuffle: every epoch is a keyed permutation of all places.
 
 use crate::{Below, Permutation, recent::Recent};
-use infeed_core::Order;
+use infeed_core::{Order, Recurrence};
 
 /// Number of epochs whose permutation is cached: the one being read, the one being prefetched, and some
 /// for orders that mix epochs.
@@ -31,6 +31,11 @@ impl Order for Global {
         let permutation = self.epochs.get(epoch, || Permutation::new(self.places(), self.seed, epoch));
         permutation.resolve(places);
         self.below.resolve(epoch, places);
+    }
+
+    /// All rows of an epoch are mixed among themselves.
+    fn recurrence(&self) -> Recurrence {
+        self.below.recurrence()
     }
 
     fn describe(&self) -> String {

@@ -3,7 +3,7 @@
 //! The lowest order is [`Sequential`]. Every other order wraps one or more orders and maps its own
 //! places to places in them:
 //!
-//! * shuffles: [`Global`], [`BlockShuffle`], [`Buffer`], [`ByLength`]
+//! * shuffles: [`Global`], [`BlockShuffle`], [`SlidingShuffle`], [`Buffer`], [`ByLength`]
 //! * selections: [`Slice`], [`Pick`], [`Split`], [`Fold`], [`Repeat`], [`Weighted`], [`Balanced`]
 //! * joins: [`Concat`], [`Interleave`], [`Blend`]
 //!
@@ -35,7 +35,7 @@ pub use permutation::Permutation;
 pub use quality::{Quality, quality};
 pub use sample::{Balance, Balanced, Weighted};
 pub use sequential::Sequential;
-pub use shuffle::{BlockShuffle, Buffer, ByLength, Mixer, padding_waste};
+pub use shuffle::{BlockShuffle, Buffer, ByLength, Mixer, SlidingShuffle, padding_waste};
 pub use steps::{Last, Share, Steps};
 pub use world::World;
 

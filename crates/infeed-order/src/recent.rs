@@ -32,6 +32,11 @@ impl<K: PartialEq, T> Recent<K, T> {
         made.push_back(entry);
         thing
     }
+
+    /// Returns the value of the key if it is there.
+    pub(crate) fn find(&self, key: &K) -> Option<Arc<T>> {
+        self.made.hold().iter().find(|(k, _)| k == key).map(|(_, thing)| Arc::clone(thing))
+    }
 }
 
 #[cfg(test)]

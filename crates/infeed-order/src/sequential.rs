@@ -1,6 +1,6 @@
 //! Rows in storage order.
 
-use infeed_core::Order;
+use infeed_core::{Order, Recurrence};
 use std::sync::Arc;
 
 /// Row 0, row 1, row 2, ... of a source, or of a part of it that starts at a later row.
@@ -41,6 +41,10 @@ impl Order for Sequential {
 
     fn is_fixed(&self) -> bool {
         true
+    }
+
+    fn recurrence(&self) -> Recurrence {
+        Recurrence::Once
     }
 
     fn describe(&self) -> String {

@@ -36,6 +36,9 @@ class OrderStages(Description):
           that many shards only, which suits hard disks and remote stores. ``block`` splits shards into blocks of at most
           that many rows. The default for tables, whose row groups are decoded as a whole: about a million rows are
           shuffled at a time
+        * ``"sliding"``: shards (or blocks) in random order, ``window`` of them open at a time. Rows come from all open
+          ones, and when the rows of the oldest are used up, the next opens. Needs blocks at an even rate; the default
+          for data in remote stores, in blocks of about 2 MiB
         * ``"buffer"``: through a buffer of ``buffer`` rows that gives its first row when it holds ``initial`` rows, as
           in WebDataset; the default for streams
         * ``"none"``: no shuffling

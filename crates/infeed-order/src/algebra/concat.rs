@@ -2,7 +2,7 @@
 
 use super::group;
 use crate::Below;
-use infeed_core::{Error, Order, Result};
+use infeed_core::{Error, Order, Recurrence, Result};
 
 /// All places of the first part, then all of the second, and so on.
 #[derive(Debug)]
@@ -60,6 +60,12 @@ impl Order for Concat {
 
     fn is_fixed(&self) -> bool {
         self.parts.iter().all(|part| part.is_fixed())
+    }
+
+    /// Parts may have rows in common.
+    fn recurrence(&self) -> Recurrence {
+        let own = self.parts.iter().any(|part| part.recurrence() == Recurrence::Own);
+        if own { Recurrence::Own } else { Recurrence::Same }
     }
 
     fn describe(&self) -> String {

@@ -12,9 +12,9 @@
 //! A batch touches about `window` blocks (twice as many across a boundary), so each block is read once per epoch and
 //! then dropped. No place requires walking the epoch: it is found by two binary searches.
 
-use super::shuffle;
+use super::{block_starts, shuffle};
 use crate::{Below, Permutation, recent::Recent};
-use infeed_core::{Error, Order, Result, Rng};
+use infeed_core::{Order, Recurrence, Result, Rng};
 use std::{ops::Range, sync::Arc};
 
 /// Random streams: the order of the blocks, and the keys of the windows.
@@ -61,38 +61,7 @@ impl BlockShuffle {
     /// Shuffles the blocks of an order, and the rows within each `window` of them. With `cut`, blocks are first split
     /// into pieces of at most that many rows: better mixing from large shards, at the cost of more and smaller reads.
     pub fn new(below: Below, seed: u64, window: u64, cut: Option<u64>) -> Result<Self> {
-        if window == 0 {
-            return Err(Error::plan("shuffle", "a window of 0 blocks holds no rows; take at least 1"));
-        }
-        if cut == Some(0) {
-            return Err(Error::plan(
-                "shuffle",
-                "blocks cannot be cut into 0 rows; take at least 1, or no cut",
-            ));
-        }
-        let blocks = below.blocks().ok_or_else(|| {
-            Error::plan(
-                "shuffle",
-                "kind=\"block\" needs rows in the order of storage, but it follows a shuffle or a random selection; \
-                 shuffle before that, or use kind=\"global\"",
-            )
-        })?;
-        let cut_rows = cut.unwrap_or(u64::MAX);
-        let count = blocks.iter().fold(0u64, |sum, rows| sum.saturating_add(rows.div_ceil(cut_rows)));
-        if count > u64::from(u32::MAX) {
-            return Err(Error::plan("shuffle", format!("{count} blocks are too many; use a larger cut")));
-        }
-        let mut starts = Vec::with_capacity(count as usize + 1);
-        let mut at = 0;
-        starts.push(0);
-        for mut rows in blocks {
-            while rows > 0 {
-                let piece = rows.min(cut_rows);
-                at += piece;
-                rows -= piece;
-                starts.push(at);
-            }
-        }
+        let starts = block_starts(&below, "block", window, cut)?;
         let window = usize::try_from(window).unwrap_or(usize::MAX);
         Ok(BlockShuffle {
             below,
@@ -175,6 +144,11 @@ impl Order for BlockShuffle {
             .chain((!of.blocks.len().is_multiple_of(self.window)).then(|| self.places()))
             .collect();
         Some(bounds.windows(2).map(|pair| pair[1] - pair[0]).collect())
+    }
+
+    /// All rows of an epoch are mixed among themselves.
+    fn recurrence(&self) -> Recurrence {
+        self.below.recurrence()
     }
 
     fn describe(&self) -> String {

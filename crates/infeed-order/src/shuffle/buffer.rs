@@ -2,7 +2,7 @@
 
 use super::Mixer;
 use crate::{Below, recent::Recent};
-use infeed_core::{Error, Order, Result};
+use infeed_core::{Error, Order, Recurrence, Result};
 
 /// Number of lists that are cached: the epoch being read and the one being prefetched.
 const EPOCHS: usize = 2;
@@ -70,6 +70,11 @@ impl Order for Buffer {
             }
         }
         self.below.resolve(epoch, places);
+    }
+
+    /// All rows of an epoch are mixed among themselves.
+    fn recurrence(&self) -> Recurrence {
+        self.below.recurrence()
     }
 
     fn describe(&self) -> String {

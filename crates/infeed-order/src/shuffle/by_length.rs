@@ -2,7 +2,7 @@
 
 use super::shuffle;
 use crate::{Below, recent::Recent};
-use infeed_core::{Error, Order, OrderExt, Result, Rng};
+use infeed_core::{Error, Order, OrderExt, Recurrence, Result, Rng};
 use std::sync::Arc;
 
 /// Random stream: the order of the groups in a window.
@@ -99,6 +99,11 @@ impl Order for ByLength {
             }
             *place = rows[(at - number * self.window) as usize];
         }
+    }
+
+    /// All rows of an epoch are mixed among themselves.
+    fn recurrence(&self) -> Recurrence {
+        self.below.recurrence()
     }
 
     fn describe(&self) -> String {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{Below, Global, Sequential};
 use infeed_core::{Order, OrderExt, Rng};
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 fn lie(blocks: &[u64]) -> Below {
     Arc::new(Sequential::new(0, blocks))
@@ -63,6 +63,29 @@ proptest! {
     }
 
     #[test]
+    fn sliding(blocks in layout(), window in 1u64..40, cut in prop::option::of(1u64..20)) {
+        let make = |seed| Box::new(SlidingShuffle::new(lie(&blocks), seed, window, cut).unwrap()) as Box<dyn Order>;
+        is_a_permutation(&make, blocks.iter().sum())?;
+    }
+
+    /// Each block that opens does so after another has closed: at no place are more open than the window, and blocks open one
+    /// after the other over the whole epoch.
+    #[test]
+    fn few_blocks_are_open(count in 1usize..60, rows in 1u64..30, window in 1u64..20) {
+        let order = SlidingShuffle::new(lie(&vec![rows; count]), 17, window, None).unwrap();
+        let found: Vec<u64> = all(&order, 2).iter().map(|row| row / rows).collect();
+        let mut left: HashMap<u64, u64> = HashMap::new();
+        let mut most = 0;
+        for block in &found {
+            let left_of_it = left.entry(*block).or_insert(rows);
+            *left_of_it -= 1;
+            most = most.max(left.values().filter(|left| **left > 0).count());
+        }
+        // The rows of a group are mixed, so blocks of the group before may be open as well.
+        prop_assert!(most as u64 <= window + 1, "{most} open of {window}");
+    }
+
+    #[test]
     fn buffer(rows in 0u64..400, size in 1u64..500, initial in 0u64..500) {
         let make = |seed| Box::new(Buffer::new(lie(&[rows]), seed, size, initial).unwrap()) as Box<dyn Order>;
         is_a_permutation(&make, rows)?;
@@ -108,8 +131,9 @@ proptest! {
 fn seed_and_epoch_decide() {
     let blocks = [50u64; 20];
     type Make = fn(Below, u64) -> Box<dyn Order>;
-    let makes: [Make; 3] = [
+    let makes: [Make; 4] = [
         |below, seed| Box::new(BlockShuffle::new(below, seed, 4, None).unwrap()),
+        |below, seed| Box::new(SlidingShuffle::new(below, seed, 4, None).unwrap()),
         |below, seed| Box::new(Buffer::new(below, seed, 100, 10).unwrap()),
         |below, seed| Box::new(ByLength::new(below, lengths(1000), 200, 10, seed).unwrap()),
     ];
@@ -126,25 +150,49 @@ fn seed_and_epoch_decide() {
 fn pinned() {
     let rows = |order: &dyn Order| order.rows(1, 0..10);
     assert_eq!(rows(&BlockShuffle::new(lie(&[4, 0, 3, 5]), 17, 2, None).unwrap()), PINNED_BLOCK);
+    assert_eq!(rows(&SlidingShuffle::new(lie(&[4, 0, 3, 5]), 17, 2, None).unwrap()), PINNED_SLIDING);
     assert_eq!(rows(&Buffer::new(lie(&[12]), 17, 4, 2).unwrap()), PINNED_BUFFER);
     assert_eq!(rows(&ByLength::new(lie(&[12]), lengths(12), 6, 2, 17).unwrap()), PINNED_BY_LENGTH);
 }
 
 const PINNED_BLOCK: [u64; 10] = [9, 11, 10, 8, 6, 4, 5, 7, 0, 2];
+const PINNED_SLIDING: [u64; 10] = [11, 8, 7, 10, 9, 4, 5, 6, 3, 2];
 const PINNED_BUFFER: [u64; 10] = [0, 2, 5, 3, 7, 4, 6, 10, 1, 11];
 const PINNED_BY_LENGTH: [u64; 10] = [5, 0, 4, 1, 3, 2, 7, 11, 10, 8];
 
 /// Seeking to a checkpoint deep in a large epoch does not walk the epoch: the last of 10^8 places, in any epoch.
 #[test]
 fn seeks_at_once() {
+    let sliding = SlidingShuffle::new(lie(&[1000; 100_000]), 17, 16, None).unwrap();
     let order = BlockShuffle::new(lie(&[1000; 100_000]), 17, 16, None).unwrap();
-    for epoch in [0, 1_000_000_007] {
+    for (epoch, order) in [(0, &order as &dyn Order), (1_000_000_007, &order), (0, &sliding), (5, &sliding)] {
         let last = order.rows(epoch, 99_999_984..100_000_000);
         assert_eq!(last.len(), 16);
         // They come from the last window of at most 16 shards.
         let shards: std::collections::BTreeSet<u64> = last.iter().map(|row| row / 1000).collect();
         assert!(shards.len() <= 16 && last.iter().all(|row| *row < 100_000_000), "{last:?}");
     }
+}
+
+/// Blocks open at an even rate, so that a reader over a network never needs many of them at once.
+#[test]
+fn blocks_open_evenly() {
+    let (count, rows, window) = (400, 40, 64);
+    let order = SlidingShuffle::new(lie(&vec![rows; count]), 17, window, None).unwrap();
+    let mut seen = vec![false; count];
+    let mut opened = Vec::new();
+    for batch in all(&order, 1).chunks(rows as usize) {
+        let fresh = batch.iter().filter(|row| !std::mem::replace(&mut seen[(**row / rows) as usize], true));
+        opened.push(fresh.count());
+    }
+    // After the first batches, in which the window opens: as many rows, one block more or less.
+    let steady = &opened[70..300];
+    assert!(steady.iter().all(|fresh| *fresh <= 4), "{steady:?}");
+    assert!(opened[0] <= 20 && opened[1..70].iter().all(|fresh| *fresh <= 8), "{opened:?}");
+    // Rows of one block are far apart: over more than half of a window.
+    let found = all(&order, 1);
+    let places: Vec<usize> = (0..found.len()).filter(|place| found[*place] / rows == 200).collect();
+    assert!(places[places.len() - 1] - places[0] > (rows * window / 2) as usize);
 }
 
 #[test]
@@ -174,7 +222,9 @@ fn sorting_saves_padding() {
 fn mistakes_are_named() {
     let shuffled: Below = Arc::new(Global::new(lie(&[10]), 3));
     let said = |error: infeed_core::Error| error.to_string();
-    assert!(said(BlockShuffle::new(shuffled, 1, 4, None).unwrap_err()).contains("kind=\"global\""));
+    assert!(said(BlockShuffle::new(shuffled.clone(), 1, 4, None).unwrap_err()).contains("kind=\"global\""));
+    assert!(said(SlidingShuffle::new(shuffled, 1, 4, None).unwrap_err()).contains("kind=\"global\""));
+    assert!(said(SlidingShuffle::new(lie(&[10]), 1, 0, None).unwrap_err()).contains("at least 1"));
     assert!(said(BlockShuffle::new(lie(&[10]), 1, 0, None).unwrap_err()).contains("at least 1"));
     assert!(said(BlockShuffle::new(lie(&[10]), 1, 1, Some(0)).unwrap_err()).contains("at least 1"));
     assert!(said(BlockShuffle::new(lie(&[1 << 40]), 1, 1, Some(1)).unwrap_err()).contains("larger cut"));
