@@ -54,6 +54,7 @@ def data(tmp_path_factory) -> Path:
     lines = "".join(json.dumps({"i": i, "s": "x" * (i % 40)}) + "\n" for i in range(3_000))
     (folder / "x.jsonl").write_text(lines)
     (folder / "x.jsonl.gz").write_bytes(zlib.compress(lines.encode(), wbits=31))
+    (folder / "x.jsonl.zst").write_bytes(pa.compress(lines.encode(), codec="zstd", asbytes=True))
     for name in ("cat", "dog"):
         (folder / "images" / name).mkdir(parents=True)
         for i in range(12):
@@ -85,6 +86,10 @@ def digest(pipeline, batch: int = 50, **options) -> list[tuple[int, int]]:
     return rows
 
 
+def joined(lists: list[list[int]]) -> list[int]:
+    return [item for part in lists for item in part]
+
+
 def serve(server, data: Path, monkeypatch, through=None) -> str:
     """Puts the data on a server and returns the URL that its names follow."""
     if not getattr(server, "has_data", False):
@@ -104,17 +109,33 @@ def server(request):
 
 
 class TestSuite:
-    """The suite of stores over each scheme, against its server. None can be had that knows Google's XML protocol."""
+    """The suite of stores over each scheme, against its server."""
 
     def test_s3(self, moto, monkeypatch):
         for name, value in moto.environment().items():
             monkeypatch.setenv(name, value)
         assert _core.check_store(moto.uri("suite/"), "{}") == []
 
+    def test_s3_with_signatures(self, s3s_fs, monkeypatch):
+        """Where `make s3s-fs` was run."""
+        for name, value in s3s_fs.environment().items():
+            monkeypatch.setenv(name, value)
+        assert _core.check_store(s3s_fs.uri("suite/"), "{}") == []
+
     def test_azure(self, azurite, monkeypatch):
         for name, value in azurite.environment().items():
             monkeypatch.setenv(name, value)
         assert _core.check_store(azurite.uri("suite/"), "{}") == []
+
+    def test_google(self, moto_as_gcs, monkeypatch):
+        for name, value in moto_as_gcs.environment().items():
+            monkeypatch.setenv(name, value)
+        assert _core.check_store(moto_as_gcs.uri("suite/"), "{}") == []
+
+    def test_hub(self, hub, monkeypatch):
+        for name, value in hub.environment().items():
+            monkeypatch.setenv(name, value)
+        assert _core.check_store(hub.uri("suite/"), "{}", hub.files() / "suite", lists=True) == []
 
     def test_http(self, nginx):
         folder = nginx.folder / "root" / nginx.bucket / "suite"
@@ -146,15 +167,43 @@ class TestFormats:
         again.load_state_dict(loader.state_dict())
         assert taken + [b["__row__"].tolist() for b in again] == whole
 
-    def test_streams(self, server, data, monkeypatch):
+    @pytest.mark.parametrize("packed", ["gz", "zst"])
+    def test_streams(self, server, data, monkeypatch, packed):
+        """Rows, ranks and resume of what is read from front to back."""
         root = serve(server, data, monkeypatch)
-        assert digest(infeed.open(root + "x.jsonl.gz")) == digest(infeed.open(data / "x.jsonl.gz"))
+        far = infeed.open(f"{root}x.jsonl.{packed}")
+        assert digest(far) == digest(infeed.open(f"{data}/x.jsonl.{packed}"))
+        pipeline = far.shuffle(seed=2, buffer=100).batch(250)
+        whole = [b["i"].tolist() for b in pipeline.to_numpy()]
+        assert sorted(joined(whole)) == list(range(3_000))
+        shares = [[b["i"].tolist() for b in pipeline.to_numpy(rank=rank, world_size=2)] for rank in (0, 1)]
+        assert sorted(joined(shares[0] + shares[1])) == list(range(3_000))
+        loader = pipeline.to_numpy()
+        taken = [next(batches)["i"].tolist() for batches in [iter(loader)] for _ in range(2)]
+        again = pipeline.to_numpy()
+        again.load_state_dict(loader.state_dict())
+        assert taken + [b["i"].tolist() for b in again] == whole
 
     def test_folders_of_images(self, moto, data, monkeypatch):
         root = serve(moto, data, monkeypatch)
         near, far = infeed.open(data / "images"), infeed.open(root + "images")
         assert far.classes == near.classes == ["cat", "dog"]
         assert digest(far) == digest(near)
+        pipeline = far.shuffle(seed=3).batch(5)
+        whole = [b["__row__"].tolist() for b in pipeline.to_numpy()]
+        assert sorted(joined(whole)) == list(range(24))
+        shares = [[b["__row__"].tolist() for b in pipeline.to_numpy(rank=rank, world_size=2)] for rank in (0, 1)]
+        assert sorted(joined(shares[0] + shares[1])) == list(range(24))
+        loader = pipeline.to_numpy()
+        taken = [next(iter(loader))["__row__"].tolist()]
+        again = pipeline.to_numpy()
+        again.load_state_dict(loader.state_dict())
+        assert taken + [b["__row__"].tolist() for b in again] == whole
+
+    def test_listed_objects_of_azure(self, azurite, data, monkeypatch):
+        """Its listings write tags in another way than its answers."""
+        root = serve(azurite, data, monkeypatch)
+        assert digest(infeed.open(root + "t-*.tar")) == digest(infeed.open(f"{data}/t-*.tar"))
 
     def test_patterns(self, moto, data, monkeypatch):
         root = serve(moto, data, monkeypatch)
@@ -193,6 +242,51 @@ class TestFormats:
         size = sum((data / f"t-{i}.tar").stat().st_size for i in range(3))
         # The first batches are fetched row by row, and the next epoch may have begun.
         assert proxy.stats()["bytes"] < 2.5 * size
+
+
+class TestHub:
+    """Data sets of the hub, from a server that answers as it does."""
+
+    def test_rows(self, hub, data, monkeypatch):
+        root = serve(hub, data, monkeypatch)
+        assert len(infeed.open(root + "t-*.tar")) == 180
+        for kind in ("tar", "parquet", "jsonl"):
+            name, opened = OPENERS[kind]
+            assert digest(opened(root + name)) == digest(opened(f"{data}/{name}"))
+
+    def test_revisions(self, hub, data, monkeypatch):
+        serve(hub, data, monkeypatch)
+        folder = hub.files(revision="refs/convert/parquet")
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"n": [1, 2, 3]}), folder / "n.parquet")
+        for revision in ("refs/convert/parquet", "refs%2Fconvert%2Fparquet"):
+            assert len(infeed.open(f"hf://datasets/{hub.bucket}@{revision}/n.parquet")) == 3
+            assert len(infeed.open(f"hf://datasets/{hub.bucket}@{revision}/*.parquet")) == 3
+        with pytest.raises(FileNotFoundError, match=r"n\.parquet"):
+            len(infeed.open(f"hf://datasets/{hub.bucket}/n.parquet"))
+
+    def test_renamed_data_sets(self, hub, data, monkeypatch):
+        serve(hub, data, monkeypatch)
+        name, opened = OPENERS["parquet"]
+        url = f"hf://datasets/before/{hub.bucket.partition('/')[2]}/set/{name}"
+        assert digest(opened(url)) == digest(opened(f"{data}/{name}"))
+
+    def test_the_token_is_for_the_hub_alone(self, hub, data, monkeypatch, capfd):
+        serve(hub, data, monkeypatch)
+        folder = hub.files("private/set")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "x.parquet").write_bytes((data / "x.parquet").read_bytes())
+        url = "hf://datasets/private/set/x.parquet"
+        with pytest.raises(OSError, match=r"401.*check the credentials") as caught:
+            len(infeed.open(url))
+        before = len(hub.seen())
+        monkeypatch.setenv("HF_TOKEN", hub.token)
+        pipeline = infeed.open(url)
+        assert digest(pipeline) == digest(infeed.open(data / "x.parquet"))
+        seen = hub.seen()[before:]
+        assert seen and not any("authorization" in {name.lower() for name in asked} for asked in seen)
+        shown = [repr(pipeline), str(pipeline.recipe), pipeline.explain(), str(caught.value), *capfd.readouterr()]
+        assert not any(hub.token in text for text in shown)
 
 
 FAULTS = {

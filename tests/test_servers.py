@@ -59,6 +59,32 @@ def test_gcs_emulator(gcs_emulator) -> None:
     assert [item["name"] for item in json.loads(listed.body)["items"]] == ["folder/object.bin"]
 
 
+def test_moto_as_gcs(moto_as_gcs) -> None:
+    check_object(moto_as_gcs, plain(moto_as_gcs))
+    assert moto_as_gcs.uri("x") == "gs://data/x"
+    listed = request(moto_as_gcs.port, "GET", f"/{moto_as_gcs.bucket}?list-type=2&prefix=folder/")
+    assert b"<Key>folder/object.bin</Key>" in listed.body
+
+
+def test_hub(hub) -> None:
+    hub.put("folder/small.txt", b"small")
+    hub.put("folder/object.bin", DATA)
+    small = request(hub.port, "GET", hub.path("folder/small.txt"))
+    assert (small.status, small.body) == (200, b"small") and small.headers["etag"]
+    large = request(hub.port, "HEAD", hub.path("folder/object.bin"))
+    assert large.status == 302 and large.headers["x-linked-size"] == str(len(DATA))
+    _, _, port = large.headers["location"].partition("127.0.0.1:")
+    port, slash, rest = port.partition("/")
+    assert int(port) != hub.port, "the content lies on another host"
+    part = request(int(port), "GET", slash + rest, headers=RANGE)
+    assert (part.status, part.body) == (206, DATA[100:300])
+    assert request(int(port), "GET", slash + rest, headers={"Authorization": "Bearer x"}).status == 403
+    tree = request(hub.port, "GET", f"/api/datasets/{hub.bucket}/tree/main/folder?recursive=true")
+    entries = {entry["path"]: entry for entry in json.loads(tree.body)}
+    assert entries["folder/object.bin"]["lfs"]["oid"] in large.headers["x-linked-etag"]
+    assert "lfs" not in entries["folder/small.txt"]
+
+
 def test_azurite(azurite) -> None:
     assert isinstance(azurite, Azurite)
     check_object(azurite, lambda key, headers: azurite.signed("GET", f"/{azurite.bucket}/{key}", headers=headers))

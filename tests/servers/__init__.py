@@ -15,23 +15,28 @@ the reason.
 """
 
 from .azure import Azurite
-from .gcs import GcsEmulator
+from .gcs import GcsEmulator, MotoAsGcs
+from .hub import Hub
 from .proxy import Proxy
 from .running import Reply, Server, request
-from .s3 import Moto, S3sFs
+from .s3 import Keyed, Moto, S3sFs
 from .tools import Unavailable
-from .web import Nginx, PlainHttp
+from .web import Nginx, PlainHttp, TlsHttp
 
 __all__ = [
     "Azurite",
     "GcsEmulator",
+    "Hub",
+    "Keyed",
     "Moto",
+    "MotoAsGcs",
     "Nginx",
     "PlainHttp",
     "Proxy",
     "Reply",
     "S3sFs",
     "Server",
+    "TlsHttp",
     "Unavailable",
     "request",
 ]

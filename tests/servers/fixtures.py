@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from .azure import Azurite
-from .gcs import GcsEmulator
+from .gcs import GcsEmulator, MotoAsGcs
+from .hub import Hub
 from .proxy import Proxy
 from .running import HasPort, Server
-from .s3 import Moto, S3sFs
+from .s3 import Keyed, Moto, S3sFs
 from .tools import Unavailable
-from .web import Nginx, PlainHttp
+from .web import Nginx, PlainHttp, TlsHttp
 
 
 def _running(kind: Callable[[], Server]) -> Iterator[Server]:
@@ -41,6 +42,16 @@ def gcs_emulator() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def moto_as_gcs() -> Iterator[Server]:
+    yield from _running(MotoAsGcs)
+
+
+@pytest.fixture(scope="session")
+def hub() -> Iterator[Server]:
+    yield from _running(Hub)
+
+
+@pytest.fixture(scope="session")
 def azurite() -> Iterator[Server]:
     yield from _running(Azurite)
 
@@ -53,6 +64,16 @@ def nginx() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def plain_http() -> Iterator[Server]:
     yield from _running(PlainHttp)
+
+
+@pytest.fixture(scope="session")
+def tls_http() -> Iterator[Server]:
+    yield from _running(TlsHttp)
+
+
+@pytest.fixture(scope="session")
+def keyed() -> Iterator[Server]:
+    yield from _running(Keyed)
 
 
 @pytest.fixture

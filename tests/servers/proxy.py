@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from typing import Any, Self
 
 from .running import HasPort, expect, request, start
@@ -35,6 +36,17 @@ class Proxy:
     def reset(self) -> None:
         """Counts anew."""
         self._ask("POST", "reset")
+
+    def settle(self) -> None:
+        """Counts anew once nothing passes any more: requests that nobody wants any more end in their own time."""
+        before = -1
+        for _ in range(100):
+            now = self.stats()["bytes"]
+            if now == before:
+                break
+            before = now
+            time.sleep(0.3)
+        self.reset()
 
     def set(self, **faults: Any) -> None:
         """Injects these faults instead of those before."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import urllib.parse
+from pathlib import Path
+from typing import Any
 
 from . import tools
 from .running import HasPort, Server, expect, request
@@ -59,3 +63,25 @@ class S3sFs(_S3):
         path = self.folder / "root" / self.bucket / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+
+
+class Keyed(_S3):
+    """Objects of a folder for those with valid keys, which can end: signatures are checked, and there are no listings."""
+
+    def _command(self, port: int) -> list[str]:
+        (self.folder / "root" / self.bucket).mkdir(parents=True, exist_ok=True)
+        script = str(Path(__file__).with_name("keyed.py"))
+        return [sys.executable, "-P", script, str(port), str(self.folder / "root")]
+
+    def put(self, key: str, data: bytes) -> None:
+        path = self.folder / "root" / self.bucket / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def set_keys(self, **keys: dict[str, Any]) -> None:
+        """Which keys are valid, and for how many requests: ``KEY={"secret": "s", "token": None, "left": 20}``."""
+        expect(request(self.port, "PUT", "/__keys", json.dumps(keys).encode()), 200)
+
+    def signed(self) -> dict[str, int]:
+        """How many requests each key has signed since."""
+        return dict(json.loads(request(self.port, "GET", "/__keys").body))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -72,3 +73,30 @@ class PlainHttp(_Files):
         script = str(Path(__file__).with_name("plain.py"))
         root = str(self._root())
         return [sys.executable, "-P", script, str(port), root, *([] if self._length else ["--no-length"])]
+
+
+class TlsHttp(_Files):
+    """A server with ranges whose certificate nobody knows; the certificate is the file ``certificate``."""
+
+    certificate: Path
+
+    def _command(self, port: int) -> list[str]:
+        self.certificate = self.folder / "own.pem"
+        # For one address, and not an authority: what a server of one's own usually has.
+        names = ["subjectAltName=IP:127.0.0.1", "basicConstraints=critical,CA:FALSE"]
+        command = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        command += ["-days", "2", "-subj", "/CN=tests", *(word for name in names for word in ("-addext", name))]
+        command += ["-keyout", str(self.folder / "own.key"), "-out", str(self.certificate)]
+        subprocess.run([tools.program("openssl"), *command], check=True, capture_output=True)
+        self._root()
+        (self.folder / "tmp").mkdir(exist_ok=True)
+        secure = f"ssl; ssl_certificate {self.certificate}; ssl_certificate_key {self.folder}/own.key"
+        text = CONFIGURATION.format(folder=self.folder, port=port).replace(
+            f"127.0.0.1:{port}", f"127.0.0.1:{port} {secure}"
+        )
+        configuration = self.folder / "nginx.conf"
+        configuration.write_text(text)
+        return [tools.program("nginx"), "-p", str(self.folder), "-e", "stderr", "-c", str(configuration)]
+
+    def endpoint(self, through: HasPort | None = None) -> str:
+        return super().endpoint(through).replace("http://", "https://")

@@ -197,8 +197,8 @@ impl Error {
         match self {
             Error::Changed { .. } | Error::Unreadable { .. } => true,
             Error::Io { source, .. } => {
-                use std::io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied};
-                !matches!(source.kind(), PermissionDenied | IsADirectory | InvalidInput)
+                use std::io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied, Unsupported};
+                !matches!(source.kind(), PermissionDenied | IsADirectory | InvalidInput | Unsupported)
             }
             _ => false,
         }

@@ -90,7 +90,7 @@ pub fn readable(bytes: u64) -> String {
     }
 }
 
-fn refused(bytes: usize) -> Error {
+pub(crate) fn refused(bytes: usize) -> Error {
     Error::sample(format!("the system has no memory for {} more", readable(bytes as u64)))
 }
 

@@ -9,7 +9,8 @@ use pyo3::{
 /// The Python exception for an error: a missing path is a `FileNotFoundError`, a bad argument a `ValueError`, and the
 /// rest are the classes of `infeed.errors`.
 pub(crate) fn raise(error: Error) -> PyErr {
-    let text = error.to_string();
+    // The names of shards stay whole in the attributes of exceptions: programs compare them.
+    let text = infeed::shown(&error.to_string()).into_owned();
     match error {
         Error::NotFound { .. } => PyFileNotFoundError::new_err(text),
         Error::Argument { .. } => PyValueError::new_err(text),

@@ -1,10 +1,12 @@
 //! Object stores behind [`infeed_core::Store`]: S3, Google Cloud Storage, Azure, HTTP and the Hugging Face hub.
 //!
 //! ```text
-//! store.rs      names, listings, reads and streams as infeed's readers ask for them
+//! store.rs      names and reads as infeed's readers ask for them
+//! stream.rs     objects from front to back
+//! lookup.rs     which objects are there: listings, or single questions
 //! fetch/        which bytes are on their way or here: look-ahead, joining, retries, hedging, how many requests at a time
 //! backend/      single requests: object_store for S3, GCS and Azure; reqwest for HTTP and the hub
-//! credentials/  what object_store does not read: profiles of AWS
+//! credentials/  what object_store does not read: profiles of AWS, and keys that are asked for again
 //! runtime.rs    the threads that requests run on
 //! ```
 //!
@@ -17,10 +19,12 @@ mod backend;
 mod credentials;
 mod fetch;
 mod location;
+mod lookup;
 mod options;
 mod runtime;
 mod stats;
 mod store;
+mod stream;
 mod time;
 
 pub use options::StoreOptions;

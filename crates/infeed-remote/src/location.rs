@@ -40,12 +40,18 @@ impl<'a> Location<'a> {
             _ => return Err(wrong(url, "its scheme is not one of an object store")),
         };
         // The part of the path that belongs to the root: a data set of the hub has an owner and a name.
-        let parts = if service == Service::Hub { 3 } else { 1 };
+        let mut parts = if service == Service::Hub { 3 } else { 1 };
         let mut end = 0;
-        for _ in 0..parts {
+        while parts > 0 {
+            parts -= 1;
+            let start = end;
             match rest[end..].find('/') {
                 Some(slash) => end += slash + 1,
                 None => return Err(wrong(url, missing(service))),
+            }
+            // Revisions that the hub makes have slashes: `@refs/convert/parquet`, `@refs/pr/1`.
+            if service == Service::Hub && rest[start..end].ends_with("@refs/") {
+                parts += 2;
             }
         }
         if rest[..end].split_terminator('/').any(str::is_empty) {
@@ -80,19 +86,7 @@ fn wrong(url: &str, what: &str) -> Error {
 
 /// A URL as it may be shown: signatures, tokens and passwords are left out.
 pub(crate) fn shown(url: &str) -> String {
-    let (path, query) = url.split_once('?').map_or((url, false), |(path, _)| (path, true));
-    let path = match path.split_once("://") {
-        Some((scheme, rest)) => {
-            let host = rest.find('/').unwrap_or(rest.len());
-            match rest[..host].rfind('@') {
-                // A container before the account is no secret; a password is.
-                Some(at) if scheme.starts_with("http") => format!("{scheme}://...@{}", &rest[at + 1..]),
-                _ => path.to_owned(),
-            }
-        }
-        None => path.to_owned(),
-    };
-    if query { format!("{path}?...") } else { path }
+    infeed_core::shown(url).into_owned()
 }
 
 #[cfg(test)]
@@ -118,15 +112,13 @@ mod tests {
             parts("hf://datasets/o/n@main/d/x.parquet").unwrap(),
             is(Service::Hub, "hf://datasets/o/n@main/", "d/x.parquet", "datasets/o/n@main")
         );
+        let root = "hf://datasets/o/n@refs/convert/parquet/";
+        assert_eq!(
+            parts("hf://datasets/o/n@refs/convert/parquet/d/x.parquet").unwrap(),
+            is(Service::Hub, root, "d/x.parquet", "datasets/o/n@refs/convert/parquet")
+        );
         for wrong in ["s3://b", "s3:///x", "hf://datasets/o", "hf://models/o/n/x", "ftp://h/x", "s3:b/x"] {
             assert!(parts(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn secrets_of_urls_are_not_shown() {
-        assert_eq!(shown("https://u:secret@h/x?sig=secret"), "https://...@h/x?...");
-        assert_eq!(shown("abfs://c@a.dfs.core.windows.net/x"), "abfs://c@a.dfs.core.windows.net/x");
-        assert_eq!(shown("s3://b/k"), "s3://b/k");
     }
 }

@@ -58,8 +58,8 @@ fn start() -> std::io::Result<Runtime> {
     // TLS takes the provider of the process; another library may have installed one, which does as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    // One thread moves 2 GB/s; more are for machines whose network is faster than that.
-    let threads = (cpus / 4).clamp(1, 4);
+    // One thread moves 2 GB/s, if it is let: two share the work when the processors are busy with batches.
+    let threads = (cpus / 4).clamp(2, 4);
     Builder::new_multi_thread()
         .worker_threads(threads)
         .max_blocking_threads(4)

@@ -1,14 +1,15 @@
 //! The store that infeed's readers see.
 
 use crate::{
-    backend::{Backend, Failure, Meta},
+    backend::{Backend, Cause, Meta},
     fetch::{Fetcher, Object, retrying},
-    location::Location,
+    location::{Location, shown},
+    lookup::{Absent, LookedUp},
     options::StoreOptions,
     runtime::{self, PerProcess},
+    stream::RemoteStream,
 };
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
 use infeed_core::{Error, Hold, Result, Shard, Store};
 use std::{
     collections::HashMap,
@@ -17,35 +18,25 @@ use std::{
     sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
-/// How many objects are looked up at a time.
-const LOOKUPS: usize = 64;
-/// From this many names in one folder on, the folder is listed instead: one request tells a thousand names. It is given up where
-/// others are so many that looking the names up is cheaper.
-const WORTH_LISTING: usize = 8;
-const OTHERS: usize = 32;
 /// The least memory for what is announced: some requests.
 const SMALLEST_AHEAD: u64 = 64 << 20;
-/// Bytes that a stream has on their way, and what it reads at a time.
-const STREAM_AHEAD: u64 = 32 << 20;
-const STREAM_STEP: u64 = 1 << 20;
-
-/// What is known of an object, or why not, and how often it was asked.
-type LookedUp = Result<Meta, (Failure, u32)>;
 
 /// Objects of S3, Google Cloud Storage, Azure, web servers and the Hugging Face hub, by URL.
 #[derive(Debug)]
 pub struct RemoteStore {
-    options: StoreOptions,
+    pub(crate) options: StoreOptions,
     /// A child of a fork has neither the threads nor the connections.
     parts: PerProcess<Parts>,
 }
 
 #[derive(Debug)]
-struct Parts {
+pub(crate) struct Parts {
     fetcher: Arc<Fetcher>,
     clients: Mutex<HashMap<String, Arc<Backend>>>,
     /// What is known of objects, by URL: a [`Shard`] has no place for tags.
-    objects: Mutex<HashMap<Arc<str>, Arc<Object>>>,
+    pub(crate) objects: Mutex<HashMap<Arc<str>, Arc<Object>>>,
+    /// Prefixes whose objects are all known: what is not among them is not there.
+    pub(crate) whole: Mutex<Vec<String>>,
 }
 
 impl RemoteStore {
@@ -54,15 +45,16 @@ impl RemoteStore {
         RemoteStore { options, parts: PerProcess::new() }
     }
 
-    fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &Parts {
         self.parts.get(|| Parts {
             fetcher: Fetcher::new(self.options.clone()),
             clients: Mutex::default(),
             objects: Mutex::default(),
+            whole: Mutex::default(),
         })
     }
 
-    fn client(&self, at: &Location<'_>) -> Result<Arc<Backend>> {
+    pub(crate) fn client(&self, at: &Location<'_>) -> Result<Arc<Backend>> {
         // Made outside of the lock: profiles are read from files.
         if let Some(client) = self.parts().clients.hold().get(at.root) {
             return Ok(Arc::clone(client));
@@ -74,7 +66,7 @@ impl RemoteStore {
     }
 
     /// Notes what is known of an object, and makes the shard of it.
-    fn note(&self, root: &str, client: &Arc<Backend>, meta: Meta, listed: bool) -> Shard {
+    pub(crate) fn note(&self, root: &str, client: &Arc<Backend>, meta: Meta, listed: bool) -> Shard {
         let url: Arc<str> = format!("{root}{}", meta.key).into();
         let identity = format!("{url}\n{}\n{}", meta.size, meta.tag.as_deref().unwrap_or_default());
         let object = Arc::new(Object {
@@ -131,48 +123,10 @@ impl RemoteStore {
             }
         }
     }
-
-    /// Lists the names of a prefix that are asked for; the others are looked up one by one.
-    fn listed(&self, names: &[String]) -> HashMap<String, Shard> {
-        let mut folders: HashMap<&str, Vec<&str>> = HashMap::new();
-        for name in names {
-            if let Some(slash) = name.rfind('/') {
-                folders.entry(&name[..=slash]).or_default().push(name);
-            }
-        }
-        let mut found = HashMap::new();
-        for (_, names) in folders.into_iter().filter(|(_, names)| names.len() >= WORTH_LISTING) {
-            let first = names[0];
-            let same = |name: &&str| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-            let mut len = names.iter().map(same).min().unwrap_or(0);
-            while !first.is_char_boundary(len) {
-                len -= 1;
-            }
-            // What goes wrong here goes wrong again, and is reported, when the names are looked up.
-            for shard in self.list_some(&first[..len], 2_000 + OTHERS * names.len()).unwrap_or_default() {
-                found.insert(shard.name.to_string(), shard);
-            }
-        }
-        found
-    }
-
-    /// Looks objects up, many at a time. The answers come in any order, each with its place.
-    fn look_up(&self, asks: Vec<(usize, Arc<Backend>, String)>) -> Result<Vec<(usize, LookedUp)>> {
-        if asks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let deadline = self.options.deadline;
-        runtime::wait(async move {
-            let ask = |(place, client, key): (usize, Arc<Backend>, String)| async move {
-                (place, retrying(deadline, || client.head(&key)).await)
-            };
-            Ok(stream::iter(asks).map(ask).buffer_unordered(LOOKUPS).collect().await)
-        })
-    }
 }
 
 /// The shard of an object.
-fn shard_of(object: &Arc<Object>) -> Shard {
+pub(crate) fn shard_of(object: &Arc<Object>) -> Shard {
     // The tag tells objects apart that were written in the same second; some services have no times at all.
     let version = object.tag.as_deref().map(hash);
     Shard { name: Arc::clone(&object.url), size: object.size, modified: version.or(object.modified), version }
@@ -184,21 +138,6 @@ fn hash(tag: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-impl RemoteStore {
-    fn list_some(&self, prefix: &str, most: usize) -> Result<Vec<Shard>> {
-        let at = Location::parse(prefix)?;
-        let client = self.client(&at)?;
-        let (asked, key, deadline) = (Arc::clone(&client), at.key.to_owned(), self.options.deadline);
-        let name = prefix.to_owned();
-        let mut found = runtime::wait(async move {
-            let listed = retrying(deadline, || asked.list(&key, most)).await;
-            listed.map_err(|(failure, tries)| failure.error("list", &name, tries))
-        })?;
-        found.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        Ok(found.into_iter().map(|meta| self.note(at.root, &client, meta, true)).collect())
-    }
-}
-
 impl Store for RemoteStore {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
         self.list_some(prefix, usize::MAX)
@@ -206,40 +145,21 @@ impl Store for RemoteStore {
 
     /// What a listing has told is not asked again: if the object changed since, its tag no longer matches when it is read.
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        let noted = |name: &String| {
-            let objects = self.parts().objects.hold();
-            let object = objects.get(name.as_str()).filter(|object| object.listed)?;
-            Some((name.clone(), shard_of(object)))
+        // Of several that fail the first of the names is told, whichever answer came first.
+        let one = |(name, answer): (&String, LookedUp)| {
+            answer.map_err(|(failure, tries)| failure.error("look at", name, tries))
         };
-        let mut known: HashMap<String, Shard> = names.iter().filter_map(noted).collect();
-        let unknown: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
-        known.extend(self.listed(&unknown));
-        let mut asks = Vec::new();
-        for (place, name) in names.iter().enumerate().filter(|(_, name)| !known.contains_key(*name)) {
-            let at = Location::parse(name)?;
-            asks.push((place, self.client(&at)?, at.key.to_owned()));
-        }
-        let mut found: Vec<Option<Shard>> = names.iter().map(|name| known.get(name).cloned()).collect();
-        let mut failed: Option<(usize, Error)> = None;
-        for (place, meta) in self.look_up(asks)? {
-            match meta {
-                Ok(meta) => {
-                    let at = Location::parse(&names[place])?;
-                    let client = self.client(&at)?;
-                    found[place] =
-                        Some(self.note(at.root, &client, Meta { key: at.key.to_owned(), ..meta }, false));
-                }
-                // The first of the names, whichever answer came first.
-                Err((failure, tries)) if failed.as_ref().is_none_or(|(first, _)| place < *first) => {
-                    failed = Some((place, failure.error("look at", &names[place], tries)));
-                }
-                Err(_) => {}
-            }
-        }
-        match failed {
-            Some((_, error)) => Err(error),
-            None => Ok(found.into_iter().flatten().collect()),
-        }
+        names.iter().zip(self.look_at(names, Absent::IsAsked)?).map(one).collect()
+    }
+
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        let one = |(name, answer): (&String, LookedUp)| match answer {
+            Ok(shard) => Ok(Some(shard)),
+            // S3 says "denied" of what is not there to those who may not list.
+            Err((failure, _)) if matches!(failure.cause, Cause::Missing | Cause::Denied) => Ok(None),
+            Err((failure, tries)) => Err(failure.error("look at", name, tries)),
+        };
+        names.iter().zip(self.look_at(names, Absent::IsKnown)?).map(one).collect()
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -268,6 +188,10 @@ impl Store for RemoteStore {
         Some(self.parts().fetcher.room())
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.parts().fetcher.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.parts().fetcher.forget();
     }
@@ -279,10 +203,30 @@ impl Store for RemoteStore {
             .set_limit((bytes / 2).clamp(SMALLEST_AHEAD, self.options.ahead.max(SMALLEST_AHEAD)));
     }
 
+    /// Names servers that send whole files only.
+    fn notes(&self) -> Vec<String> {
+        let objects = self.parts().objects.hold();
+        let whole: Vec<&Arc<Object>> = objects.values().filter(|object| object.is_whole()).collect();
+        let Some(first) = whole.iter().map(|object| &object.url).min() else { return Vec::new() };
+        let large = whole.iter().filter(|object| object.size > self.options.ahead).count();
+        let large = match large {
+            0 => String::new(),
+            n => format!("; {n} of them too large for memory, which can only be read as streams"),
+        };
+        let (files, more) = if whole.len() == 1 { ("file", "") } else { ("files", ", ...") };
+        let what = format!(
+            "whole: {} {files}, because the server knows no range requests ({}{more}){large}",
+            whole.len(),
+            shown(first)
+        );
+        vec![what]
+    }
+
     fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
         let at = Location::parse(name)?;
         let (client, key, deadline) = (self.client(&at)?, at.key.to_owned(), self.options.deadline);
         self.parts().objects.hold().remove(name);
+        self.parts().whole.hold().retain(|prefix| !name.starts_with(prefix));
         let name = name.to_owned();
         runtime::wait(async move {
             let put = retrying(deadline, || client.put(&key, bytes.clone())).await;
@@ -293,40 +237,6 @@ impl Store for RemoteStore {
     fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {
         let object = self.object(shard)?;
         let fetcher = Arc::clone(&self.parts().fetcher);
-        Ok(Some(Box::new(RemoteStream { fetcher, object, at: from, announced: from, rest: Bytes::new() })))
-    }
-}
-
-/// Reads an object from front to back, with some requests ahead.
-struct RemoteStream {
-    fetcher: Arc<Fetcher>,
-    object: Arc<Object>,
-    /// The first byte that is not in `rest` and was not read, and the first that was not announced.
-    at: u64,
-    announced: u64,
-    rest: Bytes,
-}
-
-impl Read for RemoteStream {
-    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        let size = self.object.size;
-        if self.rest.is_empty() && self.at < size {
-            while self.announced < size.min(self.at + STREAM_AHEAD) {
-                // In steps of one request, so that the first bytes do not wait for the others.
-                let end = size.min(self.announced + STREAM_STEP);
-                self.fetcher.ahead(&self.object, std::slice::from_ref(&(self.announced..end)));
-                self.announced = end;
-            }
-            let end = size.min(self.at + STREAM_STEP);
-            let mut read = self
-                .fetcher
-                .read(&self.object, std::slice::from_ref(&(self.at..end)))
-                .map_err(IoError::other)?;
-            self.rest = read.pop().unwrap_or_default();
-            self.at = end;
-        }
-        let len = out.len().min(self.rest.len());
-        out[..len].copy_from_slice(&self.rest.split_to(len));
-        Ok(len)
+        Ok(Some(Box::new(RemoteStream::new(fetcher, object, from))))
     }
 }

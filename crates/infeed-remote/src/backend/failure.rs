@@ -1,6 +1,6 @@
 //! Why a request failed, and what that means.
 
-use crate::location::shown;
+use crate::{credentials::PROFILE, location::shown};
 use infeed_core::Error;
 use object_store::client::HttpErrorKind;
 use std::{
@@ -15,7 +15,9 @@ pub(crate) enum Cause {
     Missing,
     /// The object is not the one that was listed.
     Changed,
-    /// The credentials are wrong, expired or not enough.
+    /// The credentials are wrong, or were valid and are not any more.
+    Keys,
+    /// The credentials are not enough for this object, or there are none.
     Denied,
     /// The service asks for fewer requests.
     SlowDown,
@@ -51,13 +53,8 @@ impl Failure {
             412 => Cause::Changed,
             // The signature of a request that waited for too long.
             403 if body.contains("RequestTimeTooSkewed") => Cause::Passing,
+            400 | 401 | 403 if says(body, &EXPIRED) || says(body, &WRONG) => Cause::Keys,
             401 | 403 => Cause::Denied,
-            400 if ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"]
-                .iter()
-                .any(|c| body.contains(c)) =>
-            {
-                Cause::Denied
-            }
             429 | 503 => Cause::SlowDown,
             // Not implemented, and a version of HTTP that the server does not know.
             501 | 505 => Cause::Refused,
@@ -76,6 +73,16 @@ impl Failure {
         match self.cause {
             Cause::Missing => Error::NotFound { path, hint: format!("; {what}") },
             Cause::Changed => Error::Changed { path, what },
+            Cause::Keys => {
+                let cure = if says(&what, &EXPIRED) {
+                    "get new credentials, and go on from the last state; those of a profile or of its credential_process \
+                     are read again by themselves, those of the environment are not"
+                } else {
+                    "check the credentials in the environment or in the profile, or set anonymous=True for public data"
+                };
+                // All samples need them: none of them is bad because of it.
+                Error::io(doing, path, IoError::other(format!("{what}; {cure}")))
+            }
             Cause::Denied => {
                 let what = format!(
                     "{what}; check the credentials and what they may read, or set anonymous=True for public data"
@@ -84,11 +91,26 @@ impl Failure {
             }
             // Not one of the kinds that are tried again: that was done.
             Cause::SlowDown | Cause::Passing => Error::io(doing, path, IoError::other(what)),
-            Cause::NoRanges | Cause::Refused => {
-                Error::io(doing, path, IoError::new(ErrorKind::InvalidInput, what))
-            }
+            Cause::NoRanges => Error::io(doing, path, IoError::new(ErrorKind::Unsupported, what)),
+            Cause::Refused => Error::io(doing, path, IoError::new(ErrorKind::InvalidInput, what)),
         }
     }
+}
+
+/// Codes of credentials that were valid once.
+const EXPIRED: [&str; 4] = ["ExpiredToken", "TokenRefreshRequired", "RequestExpired", "Request has expired"];
+/// Codes of credentials that are wrong.
+const WRONG: [&str; 6] = [
+    "InvalidToken",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "InvalidSecurity",
+    "AuthenticationFailed",
+    "InvalidAuthenticationInfo",
+];
+
+fn says(text: &str, codes: &[&str]) -> bool {
+    codes.iter().any(|code| text.contains(code))
 }
 
 /// The code and the message of an XML error, or the beginning of another text.
@@ -127,6 +149,10 @@ impl From<object_store::Error> for Failure {
         match &e {
             E::NotFound { .. } => Failure::new(Cause::Missing, "there is no such object"),
             E::PermissionDenied { .. } => Failure::new(Cause::Denied, "it may not be read"),
+            // Ours: a program that does not give keys, in its own words.
+            E::Unauthenticated { path, .. } if path == PROFILE => {
+                Failure::new(Cause::Denied, format!("the AWS profile gives no credentials: {source}"))
+            }
             E::Unauthenticated { .. } => Failure::new(Cause::Denied, "there are no valid credentials"),
             _ => of_source(source),
         }
@@ -142,7 +168,9 @@ fn status_of(source: &(dyn StdError + 'static)) -> Option<Failure> {
         if let Some(at) = text.find(LEAD) {
             let rest = &text[at + LEAD.len()..];
             let status = rest.get(..3)?.parse().ok()?;
-            return Some(Failure::of_status(status, rest));
+            // `403 Forbidden: <the body>`
+            let body = rest.split_once(": ").map_or("", |(_, body)| body);
+            return Some(Failure::of_status(status, body));
         }
         // Some services answer 200 and put the error into the body.
         if let Some(at) = text.find("error response: ") {
@@ -217,7 +245,9 @@ mod tests {
         assert_eq!(cause(503, "<Error><Code>SlowDown</Code></Error>"), Cause::SlowDown);
         assert_eq!(cause(500, ""), Cause::Passing);
         assert_eq!(cause(403, "<Code>AccessDenied</Code>"), Cause::Denied);
-        assert_eq!(cause(400, "<Code>ExpiredToken</Code>"), Cause::Denied);
+        assert_eq!(cause(400, "<Code>ExpiredToken</Code>"), Cause::Keys);
+        assert_eq!(cause(403, "<Code>SignatureDoesNotMatch</Code>"), Cause::Keys);
+        assert_eq!(cause(403, ""), Cause::Denied);
         assert_eq!(cause(400, ""), Cause::Refused);
         let xml = "<?xml?><Error><Code>NoSuchBucket</Code><Message>The bucket is not there</Message></Error>";
         let error = Failure::of_status(404, xml).error("read", "s3://b/x?sig=abc", 1);
@@ -232,7 +262,7 @@ mod tests {
     fn faults_of_the_storage_are_told_from_those_of_data() {
         let error = |cause| Failure::new(cause, "x").error("read", "s3://b/x", 2);
         assert!(error(Cause::Passing).is_storage() && !error(Cause::Passing).is_transient());
-        assert!(error(Cause::Changed).is_storage());
+        assert!(error(Cause::Changed).is_storage() && error(Cause::Keys).is_storage());
         assert!(!error(Cause::Denied).is_storage() && !error(Cause::Missing).is_storage());
     }
 }

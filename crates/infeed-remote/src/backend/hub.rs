@@ -4,14 +4,14 @@
 //! range is one request and not two, and asked for again when it is refused.
 
 use super::{
-    Body, Cause, Failure, Meta,
+    Body, Cause, Failure, Listing, Meta,
     http::{client, get, good, text},
 };
 use crate::{location::Location, options::StoreOptions};
 use infeed_core::{Hold, Result};
 use reqwest::{
     Client, RequestBuilder, Url,
-    header::{AUTHORIZATION, CONTENT_LENGTH, ETAG, HeaderName, LINK},
+    header::{AUTHORIZATION, CONTENT_LENGTH, ETAG, HeaderName, LINK, LOCATION},
     redirect::Policy,
 };
 use serde::Deserialize;
@@ -23,6 +23,9 @@ const HUB: &str = "https://huggingface.co";
 const LINKED_TAG: HeaderName = HeaderName::from_static("x-linked-etag");
 const LINKED_SIZE: HeaderName = HeaderName::from_static("x-linked-size");
 
+/// Redirections from the hub to itself that are followed.
+const HOPS: usize = 5;
+
 /// One data set at one revision.
 pub(crate) struct HubBackend {
     hub: String,
@@ -33,8 +36,8 @@ pub(crate) struct HubBackend {
     client: Client,
     /// For the hub's own answers, whose redirections are looked at.
     asking: Client,
-    /// Where the content of files lies.
-    places: Mutex<HashMap<String, Url>>,
+    /// Where the content of files lies; `None` for those that the hub has itself.
+    places: Mutex<HashMap<String, Option<Url>>>,
 }
 
 impl std::fmt::Debug for HubBackend {
@@ -95,25 +98,40 @@ impl HubBackend {
     }
 
     pub(super) async fn head(&self, key: &str) -> Result<Meta, Failure> {
-        let address = self.address(key);
-        let answer = self.signed(self.asking.head(&address)).send().await?;
-        let answer = if answer.status().is_redirection() { answer } else { good(answer).await? };
-        let headers = answer.headers();
-        let size = text(headers, &LINKED_SIZE).or_else(|| text(headers, &CONTENT_LENGTH));
-        let size = size.and_then(|size| size.parse().ok());
-        let size = size.ok_or_else(|| Failure::new(Cause::Refused, "the hub does not tell its size"))?;
-        let tag = text(headers, &LINKED_TAG).or_else(|| text(headers, &ETAG)).map(str::to_owned);
-        let to = headers.get("location").and_then(|to| to.to_str().ok());
-        if let Some(to) = to.and_then(|to| Url::parse(&address).ok()?.join(to).ok()) {
+        let mut address = self.address(key);
+        for _ in 0..HOPS {
+            let answer = self.signed(self.asking.head(&address)).send().await?;
+            let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.filter(|_| answer.status().is_redirection());
+            let to = to.and_then(|to| Url::parse(&address).ok()?.join(to).ok());
+            let headers = answer.headers();
+            match &to {
+                // A data set with a new name: the hub sends to itself.
+                Some(to) if text(headers, &LINKED_SIZE).is_none() && to.as_str().starts_with(&self.hub) => {
+                    address = to.to_string();
+                    continue;
+                }
+                _ => {}
+            }
+            let answer = if to.is_some() { answer } else { good(answer).await? };
+            let headers = answer.headers();
+            // The length of a redirection is that of its own text.
+            let length = || if to.is_some() { None } else { text(headers, &CONTENT_LENGTH) };
+            let size = text(headers, &LINKED_SIZE).or_else(length).and_then(|size| size.parse().ok());
+            let size = size.ok_or_else(|| Failure::new(Cause::Refused, "the hub does not tell its size"))?;
+            // Whether a tag is weak depends on the server in between, not on the file.
+            let tag = text(headers, &LINKED_TAG).or_else(|| text(headers, &ETAG));
+            let tag = tag.map(|tag| tag.trim_start_matches("W/").to_owned());
             self.places.hold().insert(key.to_owned(), to);
+            return Ok(Meta { key: key.to_owned(), size, tag, modified: None, ranges: true });
         }
-        Ok(Meta { key: key.to_owned(), size, tag, modified: None, ranges: true })
+        Err(Failure::new(Cause::Refused, format!("the hub redirects more than {HOPS} times")))
     }
 
     pub(super) async fn get(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
         let known = self.places.hold().get(key).cloned();
         let place = match known {
-            Some(place) => Some(place),
+            Some(place) => place,
             None => {
                 let now = self.head(key).await?;
                 if let (Some(listed), Some(now)) = (tag, &now.tag)
@@ -121,31 +139,36 @@ impl HubBackend {
                 {
                     return Err(Failure::new(Cause::Changed, "another file has its name now"));
                 }
-                self.places.hold().get(key).cloned()
+                self.places.hold().get(key).cloned().flatten()
             }
         };
-        let Some(place) = place else {
-            return get(self.signed(self.client.get(self.address(key))), range, None, ETAG).await;
+        let body = match place {
+            // The tag was compared with the hub's; content servers have others. The token is for the hub alone.
+            Some(place) => get(self.client.get(place), range, None).await,
+            None => get(self.signed(self.client.get(self.address(key))), range, tag).await,
         };
-        // The tag was compared with the hub's; content servers have others. The address is that of the content.
-        let body = get(self.client.get(place), range, None, ETAG).await;
         match body {
-            Err(e) if e.cause == Cause::Denied => {
+            Err(e)
+                if matches!(e.cause, Cause::Denied | Cause::Keys)
+                    && self.places.hold().remove(key).flatten().is_some() =>
+            {
                 // The signature has expired: the next try asks the hub again.
-                self.places.hold().remove(key);
                 Err(Failure::new(Cause::Passing, e.what))
             }
             other => other,
         }
     }
 
-    pub(super) async fn list(&self, prefix: &str) -> Result<Vec<Meta>, Failure> {
+    pub(super) async fn list(&self, prefix: &str) -> Result<Listing, Failure> {
         let folder = prefix.rfind('/').map_or("", |slash| &prefix[..slash]);
         let base = format!("{}/api/datasets/{}/tree/{}/{folder}", self.hub, self.dataset, self.revision);
         let mut next = Some(format!("{}?recursive=true", base.trim_end_matches('/')));
         let mut found = Vec::new();
         while let Some(page) = next {
-            let answer = good(self.signed(self.client.get(&page)).send().await?).await?;
+            let request = self.client.get(&page);
+            // A mirror may name pages of the hub that it stands for: they get no token.
+            let request = if page.starts_with(&self.hub) { self.signed(request) } else { request };
+            let answer = good(request.send().await?).await?;
             next = answer.headers().get(LINK).and_then(|link| next_page(link.to_str().ok()?));
             let bytes = answer.bytes().await?;
             let entries: Vec<TreeEntry> = serde_json::from_slice(&bytes).map_err(|e| {
@@ -158,7 +181,7 @@ impl HubBackend {
                 Meta { key: entry.path, size: entry.size, tag, modified: None, ranges: true }
             }));
         }
-        Ok(found)
+        Ok(Listing { found, whole: true })
     }
 }
 

@@ -35,6 +35,14 @@ pub(crate) struct Meta {
     pub(crate) ranges: bool,
 }
 
+/// The objects of a prefix, in any order.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) found: Vec<Meta>,
+    /// Whether these are all.
+    pub(crate) whole: bool,
+}
+
 /// The bytes of an answer, as they arrive.
 pub(crate) type Body = BoxStream<'static, Result<Bytes, Failure>>;
 
@@ -75,8 +83,8 @@ impl Backend {
         }
     }
 
-    /// Returns the objects whose name starts with `prefix`, in any order: all, or some if more than `most` had to be looked at.
-    pub(crate) async fn list(&self, prefix: &str, most: usize) -> Result<Vec<Meta>, Failure> {
+    /// Returns the objects whose name starts with `prefix`: all, or some if more than `most` had to be looked at.
+    pub(crate) async fn list(&self, prefix: &str, most: usize) -> Result<Listing, Failure> {
         match self {
             Backend::Object(inner) => inner.list(prefix, most).await,
             Backend::Http(inner) => inner.list(prefix),

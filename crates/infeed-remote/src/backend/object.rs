@@ -1,7 +1,7 @@
 //! Services that object_store speaks to.
 
-use super::{Body, CONNECT, Cause, Failure, Meta};
-use crate::options::StoreOptions;
+use super::{Body, CONNECT, Cause, Failure, Listing, Meta};
+use crate::{credentials::Renewable, options::StoreOptions};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use infeed_core::{Error, Result};
@@ -9,24 +9,88 @@ use object_store::{
     Certificate, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig,
     path::Path,
 };
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 /// A bucket or container.
 #[derive(Debug)]
 pub(crate) struct ObjectBackend {
     store: Arc<dyn ObjectStore>,
+    /// Keys that can be had again when the service refuses them.
+    keys: Option<Renewable>,
+    /// Whether anything was found there: then the bucket exists.
+    found: AtomicBool,
 }
 
 impl ObjectBackend {
     pub(super) fn new(store: impl ObjectStore) -> Self {
-        ObjectBackend { store: Arc::new(store) }
+        ObjectBackend { store: Arc::new(store), keys: None, found: AtomicBool::new(false) }
+    }
+
+    /// The same with keys that can be had again.
+    pub(super) fn with_keys(self, keys: Option<Renewable>) -> Self {
+        ObjectBackend { keys, ..self }
+    }
+
+    /// Asks, and has the keys renewed if they are refused: the next try is with others.
+    async fn asked<T>(&self, ask: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let Some(keys) = &self.keys else { return ask.await };
+        let generation = keys.generation();
+        let failure = match ask.await {
+            Ok(answer) => {
+                keys.worked(generation);
+                return Ok(answer);
+            }
+            Err(failure) if matches!(failure.cause, Cause::Keys | Cause::Denied) => failure,
+            Err(failure) => return Err(failure),
+        };
+        match keys.renew(generation, failure.cause == Cause::Keys).await {
+            Ok(true) => Err(Failure::new(Cause::Passing, failure.what)),
+            Ok(false) => Err(failure),
+            Err(why) => {
+                Err(Failure::new(failure.cause, format!("{}, and there are no others: {why}", failure.what)))
+            }
+        }
     }
 
     pub(super) async fn head(&self, key: &str) -> Result<Meta, Failure> {
-        Ok(meta(self.store.head(&path(key)?).await?))
+        self.asked(self.head_once(key)).await
+    }
+
+    async fn head_once(&self, key: &str) -> Result<Meta, Failure> {
+        let failure = match self.store.head(&path(key)?).await {
+            Ok(object) => {
+                self.found.store(true, Relaxed);
+                return Ok(meta(object));
+            }
+            Err(e) => Failure::from(e),
+        };
+        // An answer to HEAD has no body, which would tell the reason: that to GET has one. Of objects that are not there it only
+        // matters whether the bucket is.
+        let unclear = match failure.cause {
+            Cause::Denied | Cause::Refused => true,
+            Cause::Missing => !self.found.load(Relaxed),
+            _ => false,
+        };
+        if unclear
+            && let Err(told) = self.get_once(key, 0..1, None).await
+            && (matches!(told.cause, Cause::Denied | Cause::Keys | Cause::Missing) || told.passes())
+        {
+            return Err(told);
+        }
+        Err(failure)
     }
 
     pub(super) async fn get(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
+        self.asked(self.get_once(key, range, tag)).await
+    }
+
+    async fn get_once(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
         let options = GetOptions {
             range: Some(GetRange::Bounded(range)),
             if_match: tag.map(str::to_owned),
@@ -34,7 +98,7 @@ impl ObjectBackend {
         };
         let got = self.store.get_opts(&path(key)?, options).await?;
         // Not every server knows If-Match.
-        if let (Some(listed), Some(now)) = (tag, &got.meta.e_tag)
+        if let (Some(listed), Some(now)) = (tag, got.meta.e_tag.clone().map(quoted))
             && listed != now
         {
             return Err(Failure::new(
@@ -46,7 +110,11 @@ impl ObjectBackend {
     }
 
     /// Listings are by folder: the folder of the prefix is listed, from the prefix on.
-    pub(super) async fn list(&self, prefix: &str, most: usize) -> Result<Vec<Meta>, Failure> {
+    pub(super) async fn list(&self, prefix: &str, most: usize) -> Result<Listing, Failure> {
+        self.asked(self.list_once(prefix, most)).await
+    }
+
+    async fn list_once(&self, prefix: &str, most: usize) -> Result<Listing, Failure> {
         let folder = prefix.rfind('/').map_or("", |slash| &prefix[..slash]);
         let folder = path(folder)?;
         let listing = if prefix.len() > folder.as_ref().len() + 1 {
@@ -66,7 +134,7 @@ impl ObjectBackend {
             let object = object?;
             seen += 1;
             if seen > most {
-                break;
+                return Ok(Listing { found, whole: false });
             }
             let name = object.location.as_ref();
             if name.starts_with(prefix) {
@@ -76,12 +144,16 @@ impl ObjectBackend {
                 break;
             }
         }
-        Ok(found)
+        Ok(Listing { found, whole: true })
     }
 
     pub(super) async fn put(&self, key: &str, bytes: Bytes) -> Result<(), Failure> {
-        self.store.put(&path(key)?, bytes.into()).await?;
-        Ok(())
+        let path = path(key)?;
+        self.asked(async {
+            self.store.put(&path, bytes.into()).await?;
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -91,7 +163,13 @@ fn path(key: &str) -> Result<Path, Failure> {
 
 fn meta(object: ObjectMeta) -> Meta {
     let modified = object.last_modified.timestamp_nanos_opt().and_then(|time| u64::try_from(time).ok());
-    Meta { key: object.location.to_string(), size: object.size, tag: object.e_tag, modified, ranges: true }
+    let tag = object.e_tag.map(quoted);
+    Meta { key: object.location.to_string(), size: object.size, tag, modified, ranges: true }
+}
+
+/// A tag as it stands in headers. Azure's listings leave the quotes out.
+fn quoted(tag: String) -> String {
+    if tag.ends_with('"') { tag } else { format!("\"{tag}\"") }
 }
 
 /// Single requests: the retries are ours.

@@ -4,6 +4,7 @@ use super::object::{ObjectBackend, client, no_retries, refused};
 use crate::{credentials::aws, location::Location, options::StoreOptions};
 use infeed_core::Result;
 use object_store::aws::AmazonS3Builder;
+use std::sync::Arc;
 
 /// The region that a server with an endpoint of its own expects, and AWS's first.
 const REGION: &str = "us-east-1";
@@ -39,10 +40,12 @@ pub(super) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<ObjectBa
     if let Some(endpoint) = endpoint {
         builder = builder.with_endpoint(endpoint.trim_end_matches('/'));
     }
+    let mut keys = None;
     if options.anonymous {
         builder = builder.with_skip_signature(true);
     } else if let Some(credentials) = profile.and_then(aws::Profile::credentials) {
-        builder = builder.with_credentials(credentials);
+        keys = Some(credentials.clone());
+        builder = builder.with_credentials(Arc::new(credentials));
     }
-    builder.build().map(ObjectBackend::new).map_err(|e| refused(at.root, e))
+    builder.build().map(|store| ObjectBackend::new(store).with_keys(keys)).map_err(|e| refused(at.root, e))
 }

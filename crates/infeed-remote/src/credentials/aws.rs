@@ -1,38 +1,20 @@
 //! Profiles of the AWS command: keys, regions, endpoints, and programs that give keys.
 
-use super::ini::{self, Section};
-use crate::time::iso_date;
+use super::{
+    ini::{self, Section},
+    renew::{Renewable, Source},
+};
 use infeed_core::{Error, Result};
-use object_store::{
-    CredentialProvider,
-    aws::{AwsCredential, AwsCredentialProvider},
-};
+use object_store::aws::AwsCredential;
 use serde::Deserialize;
-use std::{
-    collections::HashMap,
-    path::PathBuf,
-    process::Command,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
-use tokio::sync::Mutex;
-
-/// Keys are fetched again this long before they end, so that no request is signed with keys that end on the way.
-const MARGIN: Duration = Duration::from_secs(300);
+use std::{collections::HashMap, path::PathBuf, process::Command};
 
 /// What a profile says.
 #[derive(Default)]
 pub(crate) struct Profile {
     pub(crate) region: Option<String>,
     pub(crate) endpoint: Option<String>,
-    keys: Option<Keys>,
-}
-
-/// Where a profile's keys come from.
-enum Keys {
-    Given(AwsCredential),
-    /// A command that prints them.
-    Program(Vec<String>),
+    keys: Option<Source>,
 }
 
 /// Returns the profile of this name.
@@ -76,24 +58,31 @@ fn sections() -> HashMap<String, Section> {
 
 fn read(name: &str, section: &Section) -> Profile {
     let value = |key: &str| section.get(key).filter(|value| !value.is_empty()).cloned();
-    let given = match (value("aws_access_key_id"), value("aws_secret_access_key")) {
-        (Some(key_id), Some(secret_key)) => {
-            Some(Keys::Given(AwsCredential { key_id, secret_key, token: value("aws_session_token") }))
-        }
-        _ => None,
-    };
-    let program = || value("credential_process").map(|line| Keys::Program(words(&line)));
+    let given = keys_of(section).map(|_| Source::File(name.to_owned()));
+    let program = || value("credential_process").map(|line| Source::Program(words(&line)));
     // Single sign-on and roles need answers of other services: the AWS command knows how, and keeps them.
     let indirect = || {
         let named = ["sso_session", "sso_start_url", "role_arn"].iter().any(|key| section.contains_key(*key));
         let line = ["aws", "configure", "export-credentials", "--format", "process", "--profile", name];
-        named.then(|| Keys::Program(line.map(str::to_owned).to_vec()))
+        named.then(|| Source::Program(line.map(str::to_owned).to_vec()))
     };
     Profile {
         region: value("region"),
         endpoint: value("endpoint_url"),
         keys: given.or_else(program).or_else(indirect),
     }
+}
+
+/// The keys that stand in a section.
+fn keys_of(section: &Section) -> Option<AwsCredential> {
+    let value = |key: &str| section.get(key).filter(|value| !value.is_empty()).cloned();
+    let (key_id, secret_key) = (value("aws_access_key_id")?, value("aws_secret_access_key")?);
+    Some(AwsCredential { key_id, secret_key, token: value("aws_session_token") })
+}
+
+/// The keys that stand in the files now, for a profile.
+pub(super) fn given(name: &str) -> Option<AwsCredential> {
+    keys_of(sections().get(name)?)
 }
 
 /// Splits a command into words; quotes keep spaces.
@@ -122,87 +111,31 @@ impl Profile {
     }
 
     /// A provider of its keys, if it has any.
-    pub(crate) fn credentials(self) -> Option<AwsCredentialProvider> {
-        match self.keys? {
-            Keys::Given(keys) => Some(Arc::new(object_store::StaticCredentialProvider::new(keys))),
-            Keys::Program(command) => Some(Arc::new(Program { command, kept: Mutex::default() })),
-        }
+    pub(crate) fn credentials(self) -> Option<Renewable> {
+        self.keys.map(Renewable::new)
     }
 }
 
-/// A command that prints keys, asked again shortly before they end.
-struct Program {
-    command: Vec<String>,
-    kept: Mutex<Option<(Arc<AwsCredential>, Option<SystemTime>)>>,
-}
-
-impl std::fmt::Debug for Program {
-    // Neither the keys nor the arguments, which may be secret, too.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Program({})", self.command.first().map_or("", String::as_str))
-    }
-}
-
+/// What a program prints.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Printed {
-    access_key_id: String,
-    secret_access_key: String,
-    session_token: Option<String>,
-    expiration: Option<String>,
+pub(super) struct Printed {
+    pub(super) access_key_id: String,
+    pub(super) secret_access_key: String,
+    pub(super) session_token: Option<String>,
+    pub(super) expiration: Option<String>,
 }
 
-impl Program {
-    fn run(command: &[String]) -> std::result::Result<Printed, String> {
-        let (program, arguments) = command.split_first().ok_or("credential_process is empty")?;
-        let output =
-            Command::new(program).args(arguments).output().map_err(|e| format!("`{program}`: {e}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!(
-                "`{program}` failed: {}",
-                said.lines().next_back().unwrap_or("it said nothing")
-            ));
-        }
-        serde_json::from_slice(&output.stdout)
-            .map_err(|_| format!("`{program}` did not print credentials as JSON"))
+/// Asks a program for keys.
+pub(super) fn run(command: &[String]) -> std::result::Result<Printed, String> {
+    let (program, arguments) = command.split_first().ok_or("credential_process is empty")?;
+    let output = Command::new(program).args(arguments).output().map_err(|e| format!("`{program}`: {e}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{program}` failed: {}", said.lines().next_back().unwrap_or("it said nothing")));
     }
-}
-
-impl CredentialProvider for Program {
-    type Credential = AwsCredential;
-
-    fn get_credential<'a, 'b>(
-        &'a self,
-    ) -> std::pin::Pin<Box<dyn Future<Output = object_store::Result<Arc<AwsCredential>>> + Send + 'b>>
-    where
-        'a: 'b,
-        Self: 'b,
-    {
-        Box::pin(async move {
-            let mut kept = self.kept.lock().await;
-            if let Some((keys, until)) = &*kept
-                && until.is_none_or(|until| SystemTime::now() + MARGIN < until)
-            {
-                return Ok(Arc::clone(keys));
-            }
-            let command = self.command.clone();
-            let printed = tokio::task::spawn_blocking(move || Program::run(&command)).await?;
-            let printed = printed.map_err(|what| object_store::Error::Unauthenticated {
-                path: "the AWS profile".to_owned(),
-                source: what.into(),
-            })?;
-            let until = printed.expiration.as_deref().and_then(iso_date);
-            let until = until.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
-            let keys = Arc::new(AwsCredential {
-                key_id: printed.access_key_id,
-                secret_key: printed.secret_access_key,
-                token: printed.session_token,
-            });
-            *kept = Some((Arc::clone(&keys), until));
-            Ok(keys)
-        })
-    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| format!("`{program}` did not print credentials as JSON"))
 }
 
 #[cfg(test)]
@@ -213,12 +146,12 @@ mod tests {
     fn profiles_say_where_keys_come_from() {
         let section = |lines: &str| ini::parse(&format!("[x]\n{lines}"))["x"].clone();
         let given = read("x", &section("aws_access_key_id=a\naws_secret_access_key=b\nregion=r"));
-        assert!(matches!(given.keys, Some(Keys::Given(_))) && given.region.as_deref() == Some("r"));
-        let run = read("x", &section("credential_process = '/a b/c' --d \"e f\""));
-        assert!(matches!(run.keys, Some(Keys::Program(words)) if words == ["/a b/c", "--d", "e f"]));
+        assert!(matches!(given.keys, Some(Source::File(_))) && given.region.as_deref() == Some("r"));
+        let asked = read("x", &section("credential_process = '/a b/c' --d \"e f\""));
+        assert!(matches!(asked.keys, Some(Source::Program(words)) if words == ["/a b/c", "--d", "e f"]));
         let sso = read("x", &section("sso_session = s"));
         assert!(
-            matches!(sso.keys, Some(Keys::Program(words)) if words[0] == "aws" && words.last().unwrap() == "x")
+            matches!(sso.keys, Some(Source::Program(words)) if words[0] == "aws" && words.last().unwrap() == "x")
         );
         assert!(read("x", &section("output = json")).keys.is_none());
     }
@@ -226,11 +159,11 @@ mod tests {
     #[test]
     fn programs_are_asked_for_keys() {
         let print = r#"{"Version": 1, "AccessKeyId": "id", "SecretAccessKey": "key", "Expiration": "2099-01-02T03:04:05Z"}"#;
-        let printed = Program::run(&["echo".to_owned(), print.to_owned()]).unwrap();
+        let printed = run(&["echo".to_owned(), print.to_owned()]).unwrap();
         assert_eq!((&*printed.access_key_id, &*printed.secret_access_key), ("id", "key"));
         let failed = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            Program::run(&words).err().unwrap()
+            run(&words).err().unwrap()
         };
         assert!(failed(&["no-such-program"]).contains("no-such-program"));
         assert!(failed(&["false"]).contains("failed"));

@@ -2,3 +2,6 @@
 
 pub(crate) mod aws;
 mod ini;
+mod renew;
+
+pub(crate) use renew::{PROFILE, Renewable};

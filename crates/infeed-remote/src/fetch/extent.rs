@@ -24,6 +24,8 @@ pub(super) struct Extent {
     pub(super) read: AtomicU64,
     /// When it was last announced or read, by the table's clock.
     pub(super) used: AtomicU64,
+    /// The last step that it was announced for.
+    pub(super) step: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -44,6 +46,7 @@ impl Extent {
             begun: AtomicBool::new(false),
             read: AtomicU64::new(0),
             used: AtomicU64::new(now),
+            step: AtomicU64::new(0),
         })
     }
 

@@ -1,92 +1,107 @@
 //! How many requests run at a time: found by measuring.
 //!
-//! The number grows while more requests bring more bytes, and stays where they no longer do. It is halved when the service asks
-//! for fewer (429, 503), and grows again after a while.
+//! A request takes longer than the shortest one of its size when others are in its way. As long as it does not, more requests bring
+//! more bytes; when it takes twice as long, they only wait for each other. So the number begins small, doubles while requests
+//! are as fast as the first ones, and then follows what the network and the service can do. Many requests that start at the same
+//! moment would also end at the same moment, and whoever reads would get nothing, then everything. It is halved when the service asks
+//! for fewer (429, 503).
 
 use std::time::{Duration, Instant};
 
 /// Where it begins, and the fewest.
-const FIRST: usize = 64;
-const FEWEST: usize = 4;
-/// A measurement takes at least this long and this many requests for each that may run.
-const TIME: Duration = Duration::from_millis(200);
-/// More bytes per second than this times the last measurement are an improvement.
-const BETTER: f64 = 1.08;
+const FIRST: f64 = 8.0;
+const FEWEST: f64 = 4.0;
+/// A request that takes less than this times the shortest one has a free way; one that takes more than the other is in a queue.
+const FREE: f64 = 1.6;
+const QUEUED: f64 = 2.5;
+/// How many requests more or fewer there are after each has come once.
+const STEP: f64 = 8.0;
+/// Networks change, and one answer may be faster than all others will be. So the shortest time is measured anew this often, with
+/// half the requests for a moment.
+const ANEW: Duration = Duration::from_secs(10);
 /// After the service asked for fewer requests, their number stays for this long.
 const CALM: Duration = Duration::from_secs(2);
+/// Sizes of requests, in powers of two.
+const SIZES: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct Flow {
-    limit: usize,
-    most: usize,
-    /// Bytes and requests of the measurement under way.
-    bytes: u64,
-    requests: usize,
-    since: Option<Instant>,
-    /// The rate with the number before this one.
-    last: f64,
-    /// The number and rate to go back to, while a larger number is tried.
-    tried: Option<(usize, f64)>,
+    limit: f64,
+    most: f64,
+    /// Whether the number still doubles.
+    opening: bool,
+    /// The shortest time of a request, in seconds, for each size.
+    shortest: [f64; SIZES],
+    /// When it was last measured anew. While that is under way: how many requests are left of it, and the number before.
+    anew: Option<Instant>,
+    measuring: Option<(usize, f64)>,
     calm_until: Option<Instant>,
 }
 
 impl Flow {
     pub(super) fn new(most: usize) -> Self {
-        let limit = FIRST.min(most).max(1);
+        let most = most.max(1) as f64;
         Flow {
-            limit,
-            most: most.max(1),
-            bytes: 0,
-            requests: 0,
-            since: None,
-            last: 0.0,
-            tried: None,
+            limit: FIRST.min(most),
+            most,
+            opening: true,
+            shortest: [f64::INFINITY; SIZES],
+            anew: None,
+            measuring: None,
             calm_until: None,
         }
     }
 
     pub(super) fn limit(&self) -> usize {
-        self.limit
+        self.limit as usize
     }
 
     /// Counts a request that has ended. Only while others wait does their number limit the rate.
-    pub(super) fn count(&mut self, bytes: u64, busy: bool) {
-        self.count_at(bytes, busy, Instant::now());
+    pub(super) fn count(&mut self, bytes: u64, took: Duration, busy: bool) {
+        self.count_at(bytes, took, busy, Instant::now());
     }
 
-    fn count_at(&mut self, bytes: u64, busy: bool, now: Instant) {
-        if !busy {
-            self.since = None;
+    fn count_at(&mut self, bytes: u64, took: Duration, busy: bool, now: Instant) {
+        let took = took.as_secs_f64().max(1e-6);
+        let shortest = &mut self.shortest[(bytes.max(1).ilog2() as usize).min(SIZES - 1)];
+        *shortest = shortest.min(took);
+        let ratio = took / *shortest;
+        if self.calm_until.is_some_and(|until| now < until) || self.is_measuring(now) {
             return;
         }
-        let since = *self.since.get_or_insert_with(|| {
-            (self.bytes, self.requests) = (0, 0);
-            now
-        });
-        self.bytes += bytes;
-        self.requests += 1;
-        let spent = now.saturating_duration_since(since);
-        if spent < TIME || self.requests < 2 * self.limit {
-            return;
+        let change = if ratio < FREE {
+            if self.opening { 1.0 } else { STEP / self.limit }
+        } else if ratio > QUEUED {
+            self.opening = false;
+            -STEP / self.limit
+        } else {
+            0.0
+        };
+        if change < 0.0 || busy {
+            self.limit = (self.limit + change).clamp(FEWEST.min(self.most), self.most);
         }
-        let rate = self.bytes as f64 / spent.as_secs_f64();
-        self.since = None;
-        if self.calm_until.is_some_and(|until| now < until) {
-            return;
-        }
-        match self.tried.take() {
-            // The larger number brought nothing: back, and no further tries until the rate changes.
-            Some((before, was)) if rate < was * BETTER => {
-                self.limit = before;
-                self.last = was.max(rate);
+    }
+
+    /// Measures the shortest time anew now and then. Returns whether that is under way.
+    fn is_measuring(&mut self, now: Instant) -> bool {
+        if let Some((left, before)) = &mut self.measuring {
+            *left -= 1;
+            if *left == 0 {
+                self.limit = *before;
+                self.measuring = None;
             }
-            _ if self.limit < self.most && (self.last == 0.0 || rate > self.last * BETTER) => {
-                self.tried = Some((self.limit, rate));
-                self.last = rate;
-                self.limit = (self.limit * 3 / 2).clamp(self.limit + 1, self.most);
-            }
-            _ => {}
+            return true;
         }
+        let last = *self.anew.get_or_insert(now);
+        if self.opening || now.saturating_duration_since(last) < ANEW {
+            return false;
+        }
+        self.anew = Some(now);
+        self.shortest = [f64::INFINITY; SIZES];
+        // Those that are on their way began among many others.
+        self.measuring = Some((2 * self.limit as usize, self.limit));
+        self.limit = (self.limit / 2.0).max(FEWEST.min(self.most));
+        true
     }
 
     /// The service asks for fewer requests.
@@ -96,9 +111,10 @@ impl Flow {
         if self.calm_until.is_some_and(|until| now + CALM / 2 < until) {
             return;
         }
-        self.limit = (self.limit / 2).max(FEWEST.min(self.most));
+        self.limit = (self.limit / 2.0).max(FEWEST.min(self.most));
+        self.opening = false;
+        self.measuring = None;
         self.calm_until = Some(now + CALM);
-        (self.since, self.tried, self.last) = (None, None, 0.0);
     }
 }
 
@@ -106,29 +122,49 @@ impl Flow {
 mod tests {
     use super::*;
 
-    /// A service whose rate grows with the number of requests up to `knee`.
+    /// A service that answers in 30 ms as long as at most `knee` requests run, and later when there are more. Every hundredth
+    /// answer is late.
     fn settle(knee: usize, most: usize) -> usize {
         let mut flow = Flow::new(most);
         let mut now = Instant::now();
-        for _ in 0..20_000 {
-            let rate = flow.limit().min(knee) as f64 * 1e6;
-            now += Duration::from_secs_f64(1e5 / rate);
-            flow.count_at(100_000, true, now);
+        // One answer that came from a cache must not make all others look slow for ever.
+        flow.count_at(2 << 20, Duration::from_millis(1), true, now);
+        for number in 0..60_000u32 {
+            let queue = (flow.limit() as f64 / knee as f64).max(1.0);
+            now += Duration::from_secs_f64(0.03 * queue / flow.limit() as f64);
+            let late = if number % 100 == 0 { 600 } else { 0 };
+            let took = Duration::from_secs_f64(0.03 * queue) + Duration::from_millis(late);
+            flow.count_at(2 << 20, took, true, now);
         }
         flow.limit()
     }
 
     #[test]
     fn it_grows_while_that_helps() {
-        assert!((150..=256).contains(&settle(200, 256)), "{}", settle(200, 256));
-        assert_eq!(settle(10, 256), FIRST);
+        assert!((160..=256).contains(&settle(120, 256)), "{}", settle(120, 256));
+        assert!((12..=26).contains(&settle(10, 256)), "{}", settle(10, 256));
         assert_eq!(settle(1000, 32), 32);
+    }
+
+    #[test]
+    fn it_opens_within_a_few_rounds() {
+        let mut flow = Flow::new(256);
+        let now = Instant::now();
+        for _ in 0..100 {
+            flow.count_at(2 << 20, Duration::from_millis(30), true, now);
+        }
+        assert!(flow.limit() > 100, "{}", flow.limit());
+        // Who has enough requests on their way does not need more.
+        let mut idle = Flow::new(256);
+        (0..100).for_each(|_| idle.count_at(2 << 20, Duration::from_millis(30), false, now));
+        assert_eq!(idle.limit(), FIRST as usize);
     }
 
     #[test]
     fn it_shrinks_when_asked_to() {
         let mut flow = Flow::new(256);
+        (0..56).for_each(|_| flow.count_at(1, Duration::from_millis(30), true, Instant::now()));
         (0..10).for_each(|_| flow.slow_down());
-        assert_eq!(flow.limit(), FIRST / 2);
+        assert_eq!(flow.limit(), 32);
     }
 }

@@ -4,15 +4,17 @@
 //! (`ahead`) and later take it (`read`); an extent that nobody announced is fetched when it is read. Neighbours are joined
 //! where the gap is cheaper than another request, and large ranges are split, so that several connections bring them.
 //!
-//! **Memory.** Extents that were not read yet may fill half of the limit; then announcements are not taken ([`Fetcher::room`]).
-//! An extent whose bytes were all read is dropped at once. One that was read in part (a block of rows that are shuffled) stays
-//! until the memory is needed, the one that was used least recently first. A read that somebody waits for is never refused.
+//! **Memory.** Announcements are taken while there is room below the limit ([`Fetcher::room`]). An extent whose bytes were all read
+//! is dropped at once. One that was read in part (a block of rows that are shuffled) stays until the last step that it was
+//! announced for is done ([`Fetcher::ahead_for`]). A read that somebody waits for is never refused: for it, what was read in
+//! part and used least recently makes room.
 //!
 //! **Who waits for whom.** Threads of readers wait for an extent on its own condition. Requests run on the runtime; when one
 //! ends, it starts the next from the queue. Nothing waits while it holds the lock of the table.
 
 mod extent;
 mod flow;
+mod pace;
 mod ranges;
 mod request;
 mod table;
@@ -28,6 +30,7 @@ use extent::{Extent, State};
 use flow::Flow;
 use futures_util::FutureExt;
 use infeed_core::{Error, Hold, Result, pool::Pool, signals};
+use pace::Pace;
 use std::{
     ops::Range,
     panic::AssertUnwindSafe,
@@ -35,10 +38,11 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::{Duration, Instant},
 };
 use table::Table;
 
-pub(crate) use request::retrying;
+pub(crate) use request::{STALL, pause, retrying};
 
 /// An object as readers know it.
 #[derive(Debug)]
@@ -59,11 +63,19 @@ pub(crate) struct Object {
     pub(crate) whole: AtomicBool,
 }
 
+impl Object {
+    /// Whether its server sends it only as a whole.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole.load(Relaxed)
+    }
+}
+
 /// Brings bytes.
 #[derive(Debug)]
 pub(crate) struct Fetcher {
     table: Mutex<Table>,
     flow: Mutex<Flow>,
+    pace: Mutex<Pace>,
     pool: Arc<Pool>,
     options: StoreOptions,
 }
@@ -73,6 +85,7 @@ impl Fetcher {
         Arc::new(Fetcher {
             table: Mutex::new(Table::new(options.ahead)),
             flow: Mutex::new(Flow::new(options.requests)),
+            pace: Mutex::new(Pace::default()),
             // What one window of blocks leaves behind, the next one takes.
             pool: Pool::new(usize::try_from(options.ahead / 2).unwrap_or(usize::MAX)),
             options,
@@ -89,17 +102,36 @@ impl Fetcher {
         self.table.hold().set_limit(bytes);
     }
 
+    /// What is announced from now on is for this step of a run, and what was announced for steps before `done` alone goes.
+    pub(crate) fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.table.hold().ahead_for(run, step, done);
+    }
+
     /// Forgets what was announced and not read.
     pub(crate) fn forget(&self) {
         self.table.hold().forget();
     }
 
-    /// Announces ranges that will be read soon, in the order of need.
+    /// Whether an object can only be had as a whole, and may not lie in memory.
+    pub(crate) fn is_too_large(&self, object: &Object) -> bool {
+        object.is_whole() && object.size > self.options.ahead
+    }
+
+    /// How long a request may make no progress.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.options.deadline
+    }
+
+    /// Announces ranges that will be read soon, in the order of need. A step that was begun is announced to its end, as far as
+    /// there is memory: who announces looks at the room before each step.
     pub(crate) fn ahead(self: &Arc<Self>, object: &Arc<Object>, wanted: &[Range<u64>]) {
+        if self.is_too_large(object) {
+            return;
+        }
         {
             let mut table = self.table.hold();
             for span in ranges::join(wanted) {
-                if table.room() == 0 {
+                if table.is_full() {
                     break;
                 }
                 table.cover(object, span, false);
@@ -110,9 +142,13 @@ impl Fetcher {
 
     /// Returns the bytes of each range, in order.
     pub(crate) fn read(self: &Arc<Self>, object: &Arc<Object>, wanted: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        {
+        // `take` has the error.
+        if !self.is_too_large(object) {
             let mut table = self.table.hold();
-            for span in ranges::join(wanted) {
+            // Only what nobody announced is joined: between two rows that are here may lie blocks that nobody wants now.
+            let missing: Vec<Range<u64>> =
+                wanted.iter().filter(|range| !table.holds(object, range)).cloned().collect();
+            for span in ranges::join(&missing) {
                 table.cover(object, span, true);
             }
         }
@@ -125,12 +161,14 @@ impl Fetcher {
         if range.start >= range.end {
             return Ok(Bytes::new());
         }
-        if object.whole.load(Relaxed) && object.size > self.options.ahead {
+        if self.is_too_large(object) {
             let what = "the server sends whole files only (it does not know range requests)";
             return Err(self.error(object, Failure::new(Cause::NoRanges, what), 1));
         }
         // Usually the extents of `read`; others if some were dropped since, or if the server sends only whole objects.
-        let extents = self.table.hold().cover(object, range.clone(), true);
+        let mut extents = self.table.hold().cover(object, range.clone(), true);
+        // The server may turn out to send whole objects at this moment: then there is more than was asked for.
+        extents.retain(|extent| extent.range.start < range.end && range.start < extent.range.end);
         self.pump();
         let mut parts = Vec::with_capacity(extents.len());
         for extent in &extents {
@@ -146,7 +184,9 @@ impl Fetcher {
                 Err(Lost::Cancelled) => return Err(cancelled()),
                 Err(Lost::Failed(failure, tries)) => {
                     self.table.hold().remove(extent);
-                    if failure.cause == Cause::NoRanges && !object.whole.swap(true, Relaxed) {
+                    // Several parts may be refused at once: each of those who wait for one asks for the whole then.
+                    if failure.cause == Cause::NoRanges && extent.range != (0..object.size) {
+                        object.whole.store(true, Relaxed);
                         return self.take(object, range);
                     }
                     return Err(self.error(object, failure, tries));
@@ -213,7 +253,7 @@ impl Fetcher {
                 let Some(extent) = table.next(self.flow.hold().limit()) else { return };
                 extent
             };
-            let fetcher = Arc::clone(self);
+            let (fetcher, begun) = (Arc::clone(self), Instant::now());
             handle.spawn(async move {
                 // A bug must not leave a reader waiting.
                 let result = AssertUnwindSafe(request::fetch(&fetcher, &extent)).catch_unwind().await;
@@ -221,8 +261,10 @@ impl Fetcher {
                 let result = result.unwrap_or_else(broke);
                 let len = extent.range.end - extent.range.start;
                 extent.finish(result);
-                let busy = fetcher.table.hold().ended();
-                fetcher.flow.hold().count(len, busy);
+                let took = begun.elapsed();
+                let target = fetcher.pace.hold().count(len, took);
+                let busy = fetcher.table.hold().ended(target);
+                fetcher.flow.hold().count(len, took, busy);
                 fetcher.pump();
             });
         }
@@ -233,7 +275,7 @@ impl Fetcher {
         let mut table = self.table.hold();
         while let Some(extent) = table.next(usize::MAX) {
             extent.finish(Err((Failure::new(Cause::Refused, "no thread for requests could be started"), 1)));
-            table.ended();
+            table.ended(0);
         }
     }
 }

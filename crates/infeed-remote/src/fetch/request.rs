@@ -20,7 +20,7 @@ use std::{
 use tokio::time::{sleep, timeout};
 
 /// How long an answer, or its next bytes, may take before the connection counts as dead.
-const STALL: Duration = Duration::from_secs(8);
+pub(crate) const STALL: Duration = Duration::from_secs(8);
 /// The first pause between tries, and the longest.
 const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
     let len =
         usize::try_from(extent.len()).map_err(|_| (Failure::new(Cause::Refused, "it is too large"), 1))?;
     let mut buffer = fetcher.pool.take(len).map_err(memory)?;
-    let (mut at, mut tries, mut moved) = (0usize, 0u32, Instant::now());
+    let (mut at, mut furthest, mut tries, mut moved) = (0usize, 0usize, 0u32, Instant::now());
     loop {
         tries += 1;
         let rest = whole.start + at as u64..whole.end;
@@ -46,11 +46,17 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
             transfer(object, rest, buffer, at).await
         };
         buffer = back;
-        if got > at {
-            (at, moved) = (got, Instant::now());
+        at = at.max(got);
+        if at > furthest {
+            (furthest, moved) = (at, Instant::now());
         }
         let failure = match result {
             Ok(()) => return Ok(buffer.freeze()),
+            // It cannot be continued where it broke off, because the server sends whole objects only.
+            Err(failure) if failure.cause == Cause::NoRanges && at > 0 && whole == (0..object.size) => {
+                at = 0;
+                Failure::new(Cause::Passing, "the answer broke off, and the server sends whole files only")
+            }
             Err(failure) => failure,
         };
         if !failure.passes() || moved.elapsed() >= fetcher.options.deadline {
@@ -162,7 +168,7 @@ impl Drop for InFlight {
 }
 
 /// The pause after this many tries: doubled each time, and random, so that many clients do not come back at once.
-fn pause(tries: u32) -> Duration {
+pub(crate) fn pause(tries: u32) -> Duration {
     static STATE: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
     let full = PAUSE.saturating_mul(1 << tries.min(10)).min(LONGEST);
     let mut x = STATE.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed) ^ u64::from(std::process::id());

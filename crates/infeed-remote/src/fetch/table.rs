@@ -1,10 +1,10 @@
 //! The extents of all objects, and the queue of those to fetch.
 
-use super::{Object, extent::Extent, ranges};
+use super::{Object, extent::Extent, pace, ranges};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     ops::Range,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{Arc, Weak, atomic::Ordering::Relaxed},
 };
 
 #[derive(Debug)]
@@ -18,8 +18,15 @@ pub(super) struct Table {
     held: u64,
     unread: u64,
     limit: u64,
+    /// Bytes that should be on their way or here before they are read.
+    target: u64,
     running: usize,
     clock: u64,
+    /// The run and step that announcements are for, if somebody says.
+    now: Option<(u64, u64)>,
+    /// What was announced, by run and step. An extent that was announced for several steps is in the lists of all. Weak, so that
+    /// the bytes of extents that are gone go with them.
+    steps: BTreeMap<(u64, u64), Vec<Weak<Extent>>>,
 }
 
 impl Table {
@@ -31,8 +38,11 @@ impl Table {
             held: 0,
             unread: 0,
             limit,
+            target: pace::LEAST,
             running: 0,
             clock: 0,
+            now: None,
+            steps: BTreeMap::new(),
         }
     }
 
@@ -40,8 +50,50 @@ impl Table {
         self.limit = limit;
     }
 
+    /// What is missing to the target, as far as memory allows it: a little is left free for reads that nobody announced. An
+    /// eighth may always be on its way, also where extents that were read in part take all the memory.
     pub(super) fn room(&self) -> u64 {
-        (self.limit / 2).saturating_sub(self.unread)
+        let free = (self.limit - self.limit / 16).saturating_sub(self.held);
+        let few = (self.limit / 8).saturating_sub(self.unread);
+        free.max(few).min(self.target.saturating_sub(self.unread))
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.held >= self.limit
+    }
+
+    /// Announcements are for this step from now on. Extents that were announced for steps before `done` and for none since go.
+    pub(super) fn ahead_for(&mut self, run: u64, step: u64, done: u64) {
+        self.now = Some((run, step));
+        while let Some(entry) = self.steps.range((run, 0)..(run, done)).next().map(|(key, _)| *key) {
+            for extent in self.steps.remove(&entry).unwrap_or_default() {
+                let Some(extent) = extent.upgrade() else { continue };
+                if extent.step.load(Relaxed) != entry.1 || !self.has(&extent) {
+                    continue;
+                }
+                if extent.is_coming() {
+                    // Its request cannot be called back.
+                    extent.step.store(done, Relaxed);
+                    self.steps.entry((run, done)).or_default().push(Arc::downgrade(&extent));
+                } else {
+                    self.remove(&extent);
+                }
+            }
+        }
+    }
+
+    /// Whether all of a range was asked for already.
+    pub(super) fn holds(&self, object: &Object, range: &Range<u64>) -> bool {
+        let Some(mine) = self.extents.get(&object.identity) else { return range.start >= range.end };
+        let mut at = range.start;
+        while at < range.end {
+            let before = mine.range(..=at).next_back().map(|(_, extent)| extent);
+            match before.filter(|extent| at < extent.range.end) {
+                Some(extent) => at = extent.range.end,
+                None => return false,
+            }
+        }
+        true
     }
 
     /// Returns the extents that hold a range, in order. What is missing is put into the queue.
@@ -53,9 +105,15 @@ impl Table {
     ) -> Vec<Arc<Extent>> {
         self.clock += 1;
         let now = self.clock;
-        // A server that sends whole objects only: one extent. Parts that failed before that was known are not in the way.
+        // A server that sends whole objects only: one extent. Parts that were asked for before that was known would be refused;
+        // those who wait for one of them have it in hand.
         let whole = object.whole.load(Relaxed);
         let range = if whole { 0..object.size } else { range };
+        if whole {
+            let parts = self.extents.get(&object.identity).into_iter().flat_map(BTreeMap::values);
+            let parts: Vec<Arc<Extent>> = parts.filter(|extent| extent.range != range).cloned().collect();
+            parts.iter().for_each(|extent| self.remove(extent));
+        }
         let mut covering = Vec::new();
         let mut fresh = Vec::new();
         let mut at = range.start;
@@ -85,8 +143,15 @@ impl Table {
                 fresh.push(extent);
             }
         }
-        let queue = if urgent { &mut self.urgent } else { &mut self.ahead };
-        queue.extend(fresh);
+        if urgent {
+            self.urgent.extend(fresh);
+        } else {
+            if let Some(now) = self.now {
+                covering.iter().for_each(|extent| extent.step.store(now.1, Relaxed));
+                self.steps.entry(now).or_default().extend(covering.iter().map(Arc::downgrade));
+            }
+            self.ahead.extend(fresh);
+        }
         if self.held > self.limit {
             self.shrink();
         }
@@ -107,7 +172,8 @@ impl Table {
     }
 
     /// A request has ended. Returns whether others were waiting to be started.
-    pub(super) fn ended(&mut self) -> bool {
+    pub(super) fn ended(&mut self, target: u64) -> bool {
+        self.target = target;
         self.running = self.running.saturating_sub(1);
         !self.urgent.is_empty() || !self.ahead.is_empty()
     }
@@ -164,6 +230,7 @@ impl Table {
     /// of those that somebody wants.
     pub(super) fn forget(&mut self) {
         self.ahead.clear();
+        self.steps.clear();
         let all: Vec<Arc<Extent>> = self.extents.values().flat_map(BTreeMap::values).cloned().collect();
         let queued: Vec<*const Extent> = self.urgent.iter().map(Arc::as_ptr).collect();
         for extent in all {

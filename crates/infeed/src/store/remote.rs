@@ -2,10 +2,16 @@
 
 use super::{StoreEntry, paths::find_listed};
 use bytes::Bytes;
-use infeed_core::{Error, Found, Result, Shard, Store};
+use infeed_core::{Error, Found, Hold, Result, Shard, Store};
 use infeed_remote::{RemoteStore, StoreOptions};
 use serde_json::{Map, Value as Json};
-use std::{io::Read, ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    io::Read,
+    ops::Range,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 pub(super) const S3: StoreEntry = StoreEntry {
     name: "s3",
@@ -39,53 +45,112 @@ pub(super) const HUB: StoreEntry = StoreEntry {
 };
 
 fn open(options: &Map<String, Json>) -> Result<Arc<dyn Store>> {
-    Ok(Arc::new(Listed(RemoteStore::new(StoreOptions::parse(options)?))))
+    Ok(Arc::new(Listed { inner: RemoteStore::new(StoreOptions::parse(options)?), found: Mutex::default() }))
 }
+
+/// How long what paths stood for is remembered: opening looks at the same objects again at once, and each look is a way to the
+/// server and back.
+const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// A remote store whose paths may have patterns.
 #[derive(Debug)]
-struct Listed(RemoteStore);
+struct Listed {
+    inner: RemoteStore,
+    /// What [`Store::find`] has seen, and when. If an object changed since, its tag no longer matches when it is read.
+    found: Mutex<HashMap<String, (Shard, Instant)>>,
+}
 
-impl Store for Listed {
+impl Listed {
+    /// What a path stood for a moment ago, if all of these names were seen.
+    fn remembered(&self, names: &[String]) -> Option<Vec<Shard>> {
+        let found = self.found.hold();
+        let fresh = |name: &String| {
+            found.get(name).filter(|(_, seen)| seen.elapsed() < REMEMBERED).map(|(shard, _)| shard.clone())
+        };
+        names.iter().map(fresh).collect()
+    }
+}
+
+/// A store whose lookups are remembered: what [`find_listed`] asks.
+#[derive(Debug)]
+struct Noting<'a>(&'a Listed);
+
+impl Noting<'_> {
+    fn note(&self, shards: &[Shard]) {
+        let (now, mut found) = (Instant::now(), self.0.found.hold());
+        found.retain(|_, (_, seen)| seen.elapsed() < REMEMBERED);
+        found.extend(shards.iter().map(|shard| (shard.name.to_string(), (shard.clone(), now))));
+    }
+}
+
+impl Store for Noting<'_> {
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
-        self.0.list(prefix)
+        // A listing is remembered by the store itself.
+        self.0.inner.list(prefix)
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        self.0.stat(names)
+        self.0.inner.stat(names).inspect(|shards| self.note(shards))
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.0.read(shard, ranges)
+        self.0.inner.read(shard, ranges)
+    }
+}
+
+impl Store for Listed {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        self.inner.list(prefix)
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        self.remembered(names).map_or_else(|| self.inner.stat(names), Ok)
+    }
+
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        self.inner.probe(names)
+    }
+
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.inner.read(shard, ranges)
     }
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
-        self.0.will_read(shard, ranges);
+        self.inner.will_read(shard, ranges);
     }
 
     fn room_ahead(&self) -> Option<u64> {
-        self.0.room_ahead()
+        self.inner.room_ahead()
+    }
+
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.inner.ahead_for(run, step, done);
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
     }
 
     fn forget_ahead(&self) {
-        self.0.forget_ahead();
+        self.inner.forget_ahead();
     }
 
     fn set_memory(&self, bytes: u64) {
-        self.0.set_memory(bytes);
+        self.inner.set_memory(bytes);
     }
 
     fn stream(&self, shard: &Shard, from: u64) -> Result<Option<Box<dyn Read + Send>>> {
-        self.0.stream(shard, from)
+        self.inner.stream(shard, from)
     }
 
     fn put(&self, name: &str, bytes: Bytes) -> Result<()> {
-        self.0.put(name, bytes)
+        self.found.hold().remove(name);
+        self.inner.put(name, bytes)
     }
 
-    /// A pattern is never the name of an object: looking first would cost a request for each path.
+    /// Web servers cannot be asked for patterns, and the error says what to write instead.
     fn find(&self, path: &str) -> Result<Vec<Found>> {
-        find_listed(self, path).map_err(|e| match e {
+        find_listed(&Noting(self), path).map_err(|e| match e {
             Error::NotFound { path, hint } if path.contains(['*', '?', '[']) && path.starts_with("http") => {
                 let hint = format!("{hint}; patterns need a listing: write the names out, with braces");
                 Error::NotFound { path, hint }
