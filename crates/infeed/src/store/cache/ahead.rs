@@ -62,6 +62,11 @@ struct Job {
 }
 
 impl Ahead {
+    /// Whether nothing is being fetched.
+    pub(super) fn is_idle(&self) -> bool {
+        self.state.hold().bytes == 0
+    }
+
     /// Ends the threads when they have finished what they do. Returns the claims that nobody will fetch.
     pub(super) fn close(&self) -> Vec<(ChunkId, Arc<Flight>)> {
         let mut queue = self.state.hold();
@@ -87,12 +92,26 @@ impl Shared {
             .collect();
         let process = self.process();
         let object = self.object(process, shard).filter(|object| object.grid.holds(&ranges));
-        let Some(object) = object.filter(|_| self.writes() && process.index.is_some()) else {
-            return self.inner.will_read(shard, &ranges);
-        };
+        let Some(object) = object else { return self.inner.will_read(shard, &ranges) };
+        // Most chunks of a warm cache were used before. One that was taken away meanwhile is fetched when it is read.
+        let mut needs = object.grid.needs(&ranges);
+        needs.retain(|need| !process.has((object.key, need.chunk)));
+        if !self.writes() || process.index.is_none() {
+            // Nothing is fetched for the cache, and what it has is not fetched at all.
+            needs.retain(|need| !self.is_there(&object, (object.key, need.chunk)));
+            let parts: Vec<_> = needs.into_iter().flat_map(|need| need.parts).collect();
+            let rest = announced(&parts);
+            if !rest.is_empty() {
+                self.inner.will_read(shard, &rest);
+            }
+            return;
+        }
+        if needs.is_empty() {
+            return;
+        }
         let shard = Arc::new(shard.clone());
         let mut queue = process.ahead.state.hold();
-        for need in object.grid.needs(&ranges) {
+        for need in needs {
             let last = queue.announced.back_mut();
             if let Some(last) =
                 last.filter(|last| Arc::ptr_eq(&last.object, &object) && last.need.chunk == need.chunk)
@@ -144,10 +163,8 @@ impl Shared {
     ) {
         let (mut chunks, mut bytes, mut exact) = (Vec::new(), 0, Vec::new());
         for Announced { need, .. } in batch {
-            let wish = self.wish(&object, need.chunk, None);
+            let wish = self.wish(&object, need.chunk);
             if self.is_there(&object, wish.id) {
-                // It is needed soon: it must not be the next to go.
-                process.touch(wish.id, 0);
                 continue;
             }
             if process.flights.hold().contains_key(&wish.id) {

@@ -87,11 +87,22 @@ impl<'a> ChunkFile<'a> {
         chunk: u64,
         known: Option<Checked>,
     ) -> io::Result<ChunkFile<'a>> {
-        let data = file.metadata()?;
+        ChunkFile::with(file, &file.metadata()?, id, len, chunk, known)
+    }
+
+    /// Like [`ChunkFile::new`], for a file of which something is known already.
+    pub(super) fn with(
+        file: &'a File,
+        data: &Metadata,
+        id: ChunkId,
+        len: u64,
+        chunk: u64,
+        known: Option<Checked>,
+    ) -> io::Result<ChunkFile<'a>> {
         if data.len() != file_bytes(len, chunk) {
             return Err(damaged("it has another length"));
         }
-        let file_id = identity(&data);
+        let file_id = identity(data);
         let known = known.filter(|known| known.file == file_id);
         let mut opened = ChunkFile {
             file,

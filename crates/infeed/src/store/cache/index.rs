@@ -2,10 +2,10 @@
 
 use super::{
     claim::remove_abandoned,
-    foresight::Foresight,
     journal::{Event, Journal, Record},
     object::{ChunkId, Object, PART, folder},
-    policy::{NEVER, Policy, Uses},
+    policy::{Policy, Uses},
+    process::Future,
     shared::OBJECTS,
 };
 use std::{
@@ -32,39 +32,27 @@ pub(super) struct Index {
     own: HashSet<ChunkId>,
 }
 
-/// The answers of a [`Foresight`] about chunks.
+/// The answers of a [`Foresight`](infeed_core::Foresight) about chunks.
 struct ChunkUses<'a> {
-    foresight: &'a dyn Foresight,
-    now: u64,
+    future: &'a Future,
     root: &'a Path,
     objects: &'a RefCell<HashMap<u128, Option<Arc<Object>>>>,
 }
 
-impl ChunkUses<'_> {
-    fn ask<T>(&self, id: ChunkId, ask: impl FnOnce(&Object) -> T) -> Option<T> {
+impl Uses<ChunkId> for ChunkUses<'_> {
+    fn version(&self) -> (u64, u64) {
+        (self.future.number, self.future.foresight.version())
+    }
+
+    fn needed(&self, id: ChunkId) -> Option<u64> {
         // Objects that other processes have brought are asked about by the names in their folders.
         let mut objects = self.objects.borrow_mut();
+        if objects.len() >= OBJECTS {
+            objects.clear();
+        }
         let load = || Object::load(self.root, id.0).map(Arc::new);
-        objects.entry(id.0).or_insert_with(load).as_deref().map(ask)
-    }
-}
-
-impl Uses<ChunkId> for ChunkUses<'_> {
-    fn now(&self) -> u64 {
-        self.now
-    }
-
-    fn next(&self, id: ChunkId, from: u64) -> u64 {
-        let next =
-            |object: &Object| self.foresight.next_use(&object.about.name, &object.grid.bytes(id.1), from);
-        self.ask(id, next).flatten().unwrap_or(NEVER)
-    }
-
-    fn needed(&self, id: ChunkId, before: u64) -> u64 {
-        let needed = |object: &Object| {
-            self.foresight.bytes_needed(&object.about.name, &object.grid.bytes(id.1), self.now..before)
-        };
-        self.ask(id, needed).unwrap_or(0)
+        let object = objects.entry(id.0).or_insert_with(load).as_deref()?;
+        self.future.foresight.needed(&object.shard, &object.grid.bytes(id.1))
     }
 }
 
@@ -163,8 +151,8 @@ impl Index {
     }
 
     /// Some bytes of chunks were used.
-    pub(super) fn touch(&mut self, used: &mut Vec<(ChunkId, u64)>) {
-        for (id, bytes) in used.drain(..) {
+    pub(super) fn touch(&mut self, used: &mut HashMap<ChunkId, u64>) {
+        for (id, bytes) in used.drain() {
             self.policy.touch(id, bytes);
             self.used.push((id, bytes));
         }
@@ -174,31 +162,25 @@ impl Index {
     }
 
     /// Whether a chunk would be kept, as far as this process knows.
-    pub(super) fn would_keep(&mut self, wish: Wish, foresight: Option<&dyn Foresight>) -> bool {
-        self.admit(wish, foresight).is_some()
+    pub(super) fn would_keep(&mut self, wish: Wish, future: Option<&Future>) -> bool {
+        self.admit(wish, future).is_some()
     }
 
-    fn admit(&mut self, wish: Wish, foresight: Option<&dyn Foresight>) -> Option<Vec<ChunkId>> {
-        let uses = foresight.map(|foresight| ChunkUses {
-            foresight,
-            now: foresight.now(),
-            root: &self.root,
-            objects: &self.objects,
-        });
-        let uses = uses.as_ref().map(|uses| uses as &dyn Uses<ChunkId>);
-        self.policy.admit(wish, uses)
+    fn admit(&mut self, wish: Wish, future: Option<&Future>) -> Option<Vec<ChunkId>> {
+        let uses = future.map(|future| ChunkUses { future, root: &self.root, objects: &self.objects });
+        self.policy.admit(wish, uses.as_ref().map(|uses| uses as &dyn Uses<ChunkId>))
     }
 
-    /// Makes room for a chunk and counts its bytes. Returns how many others had to go, or `None` if there is no room.
+    /// Makes room for a chunk and counts its bytes. Returns the others that had to go, or `None` if there is no room.
     pub(super) fn reserve(
         &mut self,
         wish: Wish,
-        foresight: Option<&dyn Foresight>,
-    ) -> io::Result<Option<u64>> {
+        future: Option<&Future>,
+    ) -> io::Result<Option<Vec<ChunkId>>> {
         self.locked(|index, records| {
-            let mut victims = index.admit(wish, foresight);
+            let mut victims = index.admit(wish, future);
             if victims.is_none() && index.reap(records) {
-                victims = index.admit(wish, foresight);
+                victims = index.admit(wish, future);
             }
             let Some(victims) = victims else { return Ok(None) };
             for victim in &victims {
@@ -210,7 +192,7 @@ impl Index {
             index.policy.insert(wish.id, wish.bytes, true);
             index.own.insert(wish.id);
             records.push(Record { event: Event::Reserved, id: wish.id, bytes: wish.bytes });
-            Ok(Some(victims.len() as u64))
+            Ok(Some(victims))
         })
     }
 

@@ -13,7 +13,8 @@
 //!   from the store themselves.
 //! * **Ahead.** [`Store::will_read`] claims missing chunks, tells the store behind of those and no others, and fetches them with threads
 //!   of the cache (`ahead.rs`).
-//! * **What to keep** is arithmetic (`policy`). With a [`Foresight`], what is needed last goes first. Without one, a stable share stays.
+//! * **What to keep** is arithmetic (`policy`). With a [`Foresight`], what is needed more often takes the place of what is needed less.
+//!   Otherwise, and without one, a stable share stays.
 //! * **The limit** holds for all processes together: they count in one journal (`journal.rs`).
 //! * **Crashes.** Chunks are written aside and renamed. They have checksums, which a process checks when it first uses them; a damaged chunk
 //!   is fetched again. All locks are `flock`, which end with their process. What a killed process leaves (a file with half a chunk, bytes
@@ -22,13 +23,15 @@
 //! * **Identity.** An object is known by name, size and version (or modification time). One that was replaced is another object. Objects
 //!   that have neither version nor time are not cached.
 //!
+//! Samples that pipelines have made are kept beside the chunks, in a way of their own: see [`shelf`].
+//!
 //! [`Store::will_read`]: infeed_core::Store::will_read
 
 mod ahead;
 mod chunks;
 mod claim;
 mod file;
-mod foresight;
+mod handles;
 mod index;
 mod journal;
 mod object;
@@ -37,20 +40,21 @@ mod policy;
 mod process;
 mod read;
 mod shared;
+pub mod shelf;
 mod space;
 mod stats;
 mod stream;
 pub mod tools;
 mod users;
 
-pub use foresight::Foresight;
 pub use options::CacheOptions;
-pub use stats::CacheStats;
+pub use shelf::{Shelf, ShelfAbout};
+pub use stats::{CacheStats, ShelfStats};
 
 use bytes::Bytes;
 use index::Index;
 use infeed_core::pool::Pool;
-use infeed_core::{Error, Found, Hold, Result, Shard, Store};
+use infeed_core::{Cache, CacheCounts, Error, Foresight, Found, Hold, Result, Shard, Store};
 #[cfg(test)]
 use object::Object;
 use process::Process;
@@ -94,6 +98,7 @@ impl CacheStore {
             Err(e) => (None, None, Some(e)),
         };
         let limit = index.as_ref().map_or(0, |index| index.policy().limit());
+        let chunk = options.chunk;
         let shared = Shared {
             inner,
             options,
@@ -103,7 +108,7 @@ impl CacheStore {
             counters: stats::Counters::default(),
             off: OnceLock::new(),
             late: AtomicU32::new(0),
-            first: Process::new(index, None),
+            first: Process::new(index, None, chunk),
         };
         if let Some(e) = failed {
             shared.turn_off(&e);
@@ -116,11 +121,6 @@ impl CacheStore {
         CacheStore { shared: Arc::clone(shared), user: None, owner: false }
     }
 
-    /// Tells the cache in which order bytes are needed. All processes that share it for one job should.
-    pub fn set_future(&self, future: Arc<dyn Foresight>) {
-        *self.shared.process().foresight.hold() = Some(future);
-    }
-
     /// What the cache has done for this process so far.
     pub fn stats(&self) -> CacheStats {
         self.shared.counters.stats()
@@ -129,11 +129,6 @@ impl CacheStore {
     /// Why the cache is not written to any more, if so.
     pub fn warning(&self) -> Option<&str> {
         self.shared.off.get().map(String::as_str)
-    }
-
-    /// The most bytes that all processes together keep.
-    pub fn limit(&self) -> u64 {
-        self.shared.limit
     }
 
     /// Bytes that are kept, as far as this process knows.
@@ -198,13 +193,50 @@ impl Drop for CacheStore {
     }
 }
 
+impl Cache for CacheStore {
+    fn chunk(&self) -> u64 {
+        self.shared.options.chunk
+    }
+
+    /// The most bytes that all processes together keep.
+    fn limit(&self) -> u64 {
+        self.shared.limit
+    }
+
+    fn room_for(&self, size: u64) -> u64 {
+        let chunk = self.shared.options.chunk;
+        let rest = match size % chunk {
+            0 => 0,
+            rest => file::file_bytes(rest, chunk),
+        };
+        (size / chunk).saturating_mul(file::file_bytes(chunk, chunk)).saturating_add(rest)
+    }
+
+    fn counts(&self) -> CacheCounts {
+        let CacheStats { cache_bytes, store_bytes, evictions, damaged, .. } = self.stats();
+        CacheCounts { cache_bytes, store_bytes, evictions, damaged }
+    }
+
+    fn set_future(&self, future: Arc<dyn Foresight>) {
+        *self.shared.process().future.hold() = Some(process::Future::new(future));
+    }
+}
+
 impl Store for CacheStore {
+    fn cache(&self) -> Option<&dyn Cache> {
+        Some(self)
+    }
+
     fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
         self.shared.inner.list(prefix)
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
         self.shared.inner.stat(names)
+    }
+
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        self.shared.inner.probe(names)
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -219,8 +251,14 @@ impl Store for CacheStore {
         self.shared.inner.room_ahead()
     }
 
+    // Not told of steps: what the cache announces to the store behind it, it reads to the end, and whenever it has a thread for it.
+
+    /// What this process no longer wants, others may wait for: chunks that it has claimed are fetched to the end. If the store behind
+    /// forgot them, they would be fetched twice.
     fn forget_ahead(&self) {
-        self.shared.inner.forget_ahead();
+        if self.shared.process().ahead.is_idle() {
+            self.shared.inner.forget_ahead();
+        }
     }
 
     fn set_memory(&self, bytes: u64) {

@@ -40,6 +40,8 @@ pub(super) struct Object {
     pub(super) grid: Grid,
     pub(super) folder: PathBuf,
     pub(super) about: About,
+    /// The same as a shard.
+    pub(super) shard: Shard,
     /// Whether this process has seen that the folder is there, and says what it is for.
     prepared: AtomicBool,
 }
@@ -67,6 +69,12 @@ impl Object {
             key,
             grid,
             folder: folder(root, key),
+            shard: Shard {
+                name: about.name.as_str().into(),
+                size: about.size,
+                modified: about.modified,
+                version: about.version,
+            },
             about,
             prepared: AtomicBool::new(false),
         })

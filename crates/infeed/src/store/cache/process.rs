@@ -7,19 +7,25 @@ use super::{
     ahead::Ahead,
     claim::{Attempt, Claim},
     file::Checked,
-    foresight::Foresight,
+    handles::Handles,
     index::{Index, Wish},
     object::{ChunkId, Object},
     stats::{Counters, add},
 };
-use infeed_core::{Hold, Shard};
+use infeed_core::{Foresight, Hold, Shard};
 use std::{
     collections::HashMap,
     io,
     path::Path,
-    sync::{Arc, Condvar, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
+
+/// Chunks whose uses are collected before the index hears of them.
+const USED: usize = 1024;
 
 /// The state of one process.
 #[derive(Debug)]
@@ -28,79 +34,99 @@ pub(super) struct Process {
     /// `None` where the folder cannot be written to.
     pub(super) index: Option<Mutex<Index>>,
     pub(super) checked: Mutex<HashMap<ChunkId, Checked>>,
+    pub(super) handles: Handles,
     pub(super) objects: Mutex<HashMap<Shard, Option<Arc<Object>>>>,
     pub(super) flights: Mutex<HashMap<ChunkId, Arc<Flight>>>,
     /// Uses that the index does not know of yet: hits do not wait for its lock.
-    pub(super) used: Mutex<Vec<(ChunkId, u64)>>,
-    pub(super) foresight: Mutex<Option<Arc<dyn Foresight>>>,
+    pub(super) used: Mutex<HashMap<ChunkId, u64>>,
+    pub(super) future: Mutex<Option<Arc<Future>>>,
     pub(super) ahead: Arc<Ahead>,
     /// The state of a child of this process.
     child: OnceLock<Box<Process>>,
 }
 
+/// What the cache was told of the future.
+#[derive(Debug)]
+pub(super) struct Future {
+    /// Tells it from what was told before.
+    pub(super) number: u64,
+    pub(super) foresight: Arc<dyn Foresight>,
+}
+
+impl Future {
+    pub(super) fn new(foresight: Arc<dyn Foresight>) -> Arc<Future> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Future { number: NUMBERS.fetch_add(1, Relaxed), foresight })
+    }
+}
+
 impl Process {
-    pub(super) fn new(index: Option<Index>, foresight: Option<Arc<dyn Foresight>>) -> Process {
+    pub(super) fn new(index: Option<Index>, future: Option<Arc<Future>>, chunk: u64) -> Process {
         Process {
+            handles: Handles::new(index.as_ref().map_or(0, |index| index.policy().limit()), chunk),
             pid: std::process::id(),
             index: index.map(Mutex::new),
             checked: Mutex::default(),
             objects: Mutex::default(),
             flights: Mutex::default(),
             used: Mutex::default(),
-            foresight: Mutex::new(foresight),
+            future: Mutex::new(future),
             ahead: Arc::default(),
             child: OnceLock::new(),
         }
     }
 
     /// The state of the process that calls.
-    pub(super) fn current(&self, root: &Path, limit: u64) -> &Process {
+    pub(super) fn current(&self, root: &Path, limit: u64, chunk: u64) -> &Process {
         let pid = std::process::id();
         let mut state = self;
         while state.pid != pid {
             state = state.child.get_or_init(|| {
                 let index = state.index.as_ref().and_then(|_| Index::open(root, limit, false).ok());
                 // Not waited for: the thread that held it may not exist here.
-                let foresight = state.foresight.try_lock().ok().and_then(|held| held.clone());
-                Box::new(Process::new(index, foresight))
+                let future = state.future.try_lock().ok().and_then(|held| held.clone());
+                Box::new(Process::new(index, future, chunk))
             });
         }
         state
     }
 
-    pub(super) fn foresight(&self) -> Option<Arc<dyn Foresight>> {
-        self.foresight.hold().clone()
-    }
-
     /// Notes that bytes of a chunk were used.
     pub(super) fn touch(&self, id: ChunkId, bytes: u64) {
-        if self.foresight.hold().is_some() {
-            return;
-        }
         let mut used = self.used.hold();
-        match used.last_mut() {
-            Some((last, sum)) if *last == id => *sum += bytes,
-            _ => used.push((id, bytes)),
-        }
-        if used.len() >= 1024
+        *used.entry(id).or_default() += bytes;
+        // Rows of a chunk are mostly used soon after each other: they count as one use.
+        if used.len() >= USED
             && let Some(Ok(mut index)) = self.index.as_ref().map(Mutex::try_lock)
         {
             index.touch(&mut used);
         }
-        // While somebody holds the index for long, the latest uses are enough.
-        let surplus = used.len().saturating_sub(8192);
-        used.drain(..surplus);
+        // While somebody holds the index for long, some of the uses are enough.
+        if used.len() >= 8 * USED {
+            used.clear();
+        }
+    }
+
+    /// Whether a chunk is there, as far as this process knows.
+    pub(super) fn has(&self, id: ChunkId) -> bool {
+        self.checked.hold().contains_key(&id)
+    }
+
+    /// Forgets chunks that are gone.
+    pub(super) fn forget(&self, ids: &[ChunkId]) {
+        self.handles.close(ids);
+        let mut checked = self.checked.hold();
+        ids.iter().for_each(|id| {
+            checked.remove(id);
+        });
     }
 
     /// Works with the index, which then knows of all uses.
-    pub(super) fn with_index<T>(
-        &self,
-        work: impl FnOnce(&mut Index, Option<&dyn Foresight>) -> T,
-    ) -> Option<T> {
-        let foresight = self.foresight();
+    pub(super) fn with_index<T>(&self, work: impl FnOnce(&mut Index, Option<&Future>) -> T) -> Option<T> {
+        let future = self.future.hold().clone();
         let mut index = self.index.as_ref()?.hold();
         index.touch(&mut self.used.hold());
-        Some(work(&mut index, foresight.as_deref()))
+        Some(work(&mut index, future.as_deref()))
     }
 
     /// Begins to fetch a chunk, unless somebody does already. Its place in the cache is reserved before it is fetched, so that
@@ -112,18 +138,19 @@ impl Process {
                 None => Begun::Busy(Some(flight)),
             });
         }
-        let wanted = self.with_index(|index, foresight| {
+        let wanted = self.with_index(|index, future| {
             index.know(object);
-            index.would_keep(wish, foresight)
+            index.would_keep(wish, future)
         });
         if wanted != Some(true) {
             return Ok(Begun::Unwanted);
         }
         Ok(match Claim::attempt(object, wish.id.1)? {
             Attempt::Taken(claim) => {
-                let room = self.with_index(|index, foresight| index.reserve(wish, foresight)).transpose()?;
+                let room = self.with_index(|index, future| index.reserve(wish, future)).transpose()?;
                 let Some(gone) = room.flatten() else { return Ok(Begun::Unwanted) };
-                add(&counters.evictions, gone);
+                self.forget(&gone);
+                add(&counters.evictions, gone.len() as u64);
                 let flight = Arc::new(Flight::default());
                 self.flights.hold().insert(wish.id, Arc::clone(&flight));
                 Begun::Mine(claim, flight)
@@ -146,7 +173,7 @@ impl Process {
 
     /// Nothing came of a chunk that was reserved.
     pub(super) fn give_up(&self, id: ChunkId) {
-        let nothing = Wish { id, bytes: 0, at_hand: None };
+        let nothing = Wish { id, bytes: 0 };
         // What cannot be written down is found when somebody needs the room.
         let _ = self.with_index(|index, _| index.settle(&[(nothing, false)]));
     }

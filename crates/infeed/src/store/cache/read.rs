@@ -87,7 +87,7 @@ impl<'a> Reading<'a> {
         if !self.shared.writes() {
             return Begun::Unwanted;
         }
-        let wish = self.shared.wish(self.object, need.chunk, Some(need.bytes()));
+        let wish = self.shared.wish(self.object, need.chunk);
         self.process.begin(self.object, wish, &self.shared.counters).unwrap_or_else(|e| {
             self.shared.turn_off(&e);
             Begun::Unwanted

@@ -72,7 +72,7 @@ impl Drop for Ticket<'_> {
 
 impl Shared {
     pub(super) fn process(&self) -> &Process {
-        self.first.current(&self.root, self.limit)
+        self.first.current(&self.root, self.limit, self.options.chunk)
     }
 
     /// Whether chunks are written.
@@ -116,9 +116,9 @@ impl Shared {
     }
 
     /// What the cache needs to know of a chunk to keep it.
-    pub(super) fn wish(&self, object: &Object, chunk: u32, at_hand: Option<u64>) -> Wish {
+    pub(super) fn wish(&self, object: &Object, chunk: u32) -> Wish {
         let bytes = file_bytes(object.grid.len(chunk), object.grid.chunk);
-        Wish { id: (object.key, chunk), bytes, at_hand }
+        Wish { id: (object.key, chunk), bytes }
     }
 
     /// Reads ranges from the store.
@@ -137,20 +137,27 @@ impl Shared {
         need: &Need,
         out: &mut [PoolBuffer],
     ) -> bool {
-        let (id, path) = ((object.key, need.chunk), object.chunk(need.chunk));
-        let Ok(file) = File::open(&path) else { return false };
+        let id = (object.key, need.chunk);
+        let open = || {
+            let file = File::open(object.chunk(need.chunk)).ok()?;
+            let data = file.metadata().ok()?;
+            Some((process.handles.put(id, file), data))
+        };
+        let Some((file, data)) = process.handles.get(id).or_else(open) else {
+            process.forget(&[id]);
+            return false;
+        };
         let known = process.checked.hold().get(&id).copied();
         let start = object.grid.bytes(need.chunk).start;
-        let read = ChunkFile::new(&file, id, object.grid.len(need.chunk), object.grid.chunk, known).and_then(
-            |mut chunk| {
-                for part in &need.parts {
-                    let (from, to) = (part.bytes.start - start, part.bytes.end - start);
-                    let out = out[part.range].get_mut(part.at..part.at + (to - from) as usize);
-                    chunk.read(from..to, out.ok_or(ErrorKind::Other)?)?;
-                }
-                Ok(chunk.checked())
-            },
-        );
+        let (len, size) = (object.grid.len(need.chunk), object.grid.chunk);
+        let read = ChunkFile::with(&file, &data, id, len, size, known).and_then(|mut chunk| {
+            for part in &need.parts {
+                let (from, to) = (part.bytes.start - start, part.bytes.end - start);
+                let out = out[part.range].get_mut(part.at..part.at + (to - from) as usize);
+                chunk.read(from..to, out.ok_or(ErrorKind::Other)?)?;
+            }
+            Ok(chunk.checked())
+        });
         match read {
             Ok(checked) => {
                 if known != Some(checked) {
@@ -160,10 +167,11 @@ impl Shared {
                 true
             }
             Err(e) => {
+                process.forget(&[id]);
                 if e.kind() == ErrorKind::InvalidData {
                     add(&self.counters.damaged, 1);
-                    process.checked.hold().remove(&id);
                     // Not one that somebody else has put there meanwhile.
+                    let path = object.chunk(need.chunk);
                     if is_at(&file, &path) {
                         let _ = fs::remove_file(&path);
                     }
@@ -212,7 +220,7 @@ impl Shared {
             match claim.fill(bytes) {
                 Ok(checked) => {
                     process.checked.hold().insert(ticket.id, checked);
-                    settled.push((self.wish(object, ticket.id.1, None), true));
+                    settled.push((self.wish(object, ticket.id.1), true));
                     ticket.settled = true;
                 }
                 Err(e) => self.turn_off(&e),

@@ -12,7 +12,6 @@ use std::{
 const AHEAD: u64 = 8;
 
 /// A reader that announces what it will need.
-#[derive(Debug)]
 pub(super) struct Forward {
     pub(super) store: super::CacheStore,
     pub(super) shard: Shard,
@@ -21,12 +20,14 @@ pub(super) struct Forward {
     /// Offset of the first byte that was not announced yet.
     pub(super) announced: u64,
     pub(super) rest: Bytes,
+    /// Where the store cannot give parts of the object: its own stream.
+    pub(super) through: Option<Box<dyn Read + Send>>,
 }
 
 impl Forward {
     pub(super) fn new(shared: &Arc<Shared>, shard: &Shard, at: u64) -> Self {
         let store = super::CacheStore::view(shared);
-        Forward { store, shard: shard.clone(), at, announced: at, rest: Bytes::new() }
+        Forward { store, shard: shard.clone(), at, announced: at, rest: Bytes::new(), through: None }
     }
 
     fn next(&mut self) -> io::Result<Bytes> {
@@ -39,22 +40,38 @@ impl Forward {
             self.store.shared.announce(&self.shard, std::slice::from_ref(&next));
             self.announced = ahead;
         }
-        let bytes = self.store.read_one(&self.shard, self.at..end).map_err(|e| match e {
-            Error::Io { source, .. } => match source.raw_os_error() {
-                Some(code) => io::Error::from_raw_os_error(code),
-                None => io::Error::new(source.kind(), source.to_string()),
-            },
-            other => io::Error::other(other),
-        })?;
+        let bytes = self.store.read_one(&self.shard, self.at..end).map_err(plain)?;
         self.at = end;
         Ok(bytes)
     }
 }
 
+fn plain(error: Error) -> io::Error {
+    match error {
+        Error::Io { source, .. } => match source.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(source.kind(), source.to_string()),
+        },
+        other => io::Error::other(other),
+    }
+}
+
 impl Read for Forward {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(through) = &mut self.through {
+            return through.read(out);
+        }
         if self.rest.is_empty() && self.at < self.shard.size {
-            self.rest = self.next()?;
+            self.rest = match self.next() {
+                Err(e) if e.kind() == io::ErrorKind::Unsupported => {
+                    let inner = &self.store.shared.inner;
+                    let Some(stream) = inner.stream(&self.shard, self.at).map_err(plain)? else {
+                        return Err(e);
+                    };
+                    return self.through.insert(stream).read(out);
+                }
+                other => other?,
+            };
         }
         let len = out.len().min(self.rest.len());
         out[..len].copy_from_slice(&self.rest.split_to(len));

@@ -1,5 +1,7 @@
 //! Looking after a cache: what it holds, whether it is sound, and making room. All of it works while others use the cache.
 
+pub use super::shelf::tools as shelves;
+
 use super::{
     claim::remove_abandoned,
     file::ChunkFile,
@@ -79,12 +81,15 @@ pub struct Cleaned {
     pub in_use: bool,
 }
 
-/// The folder of a cache, from the one that the user gave for it.
-fn root(folder: &Path) -> Result<PathBuf> {
+/// The folder of a cache, from the one that the user gave for it; `None` if that only has samples.
+fn root(folder: &Path) -> Result<Option<PathBuf>> {
     let inside = folder.join(ROOT);
     let root = if folder.ends_with(ROOT) && !inside.is_dir() { folder.to_owned() } else { inside };
     if root.join("objects").is_dir() {
-        return Ok(root);
+        return Ok(Some(root));
+    }
+    if shelves::exist(folder) {
+        return Ok(None);
     }
     let hint = "; there is no cache in this folder".to_owned();
     Err(Error::NotFound { path: folder.display().to_string(), hint })
@@ -117,7 +122,7 @@ fn files(root: &Path) -> (BTreeMap<u128, Vec<Found>>, Vec<PathBuf>) {
 
 /// Lists the objects of the cache in a folder, by name.
 pub fn objects(folder: &Path) -> Result<Vec<CachedObject>> {
-    let root = root(folder)?;
+    let Some(root) = root(folder)? else { return Ok(Vec::new()) };
     let one = |(key, chunks): (u128, Vec<Found>)| {
         let object = Object::load(&root, key);
         let (name, size, of) = object.map_or((String::new(), 0, 0), |object| {
@@ -139,8 +144,8 @@ pub fn objects(folder: &Path) -> Result<Vec<CachedObject>> {
 
 /// Reads every chunk of the cache in a folder and checks it.
 pub fn verify(folder: &Path, repair: bool) -> Result<Verified> {
-    let root = root(folder)?;
     let mut verified = Verified::default();
+    let Some(root) = root(folder)? else { return Ok(verified) };
     let (objects, parts) = files(&root);
     for (key, chunks) in objects {
         let object = Object::load(&root, key);
@@ -200,7 +205,7 @@ fn check(object: Option<&Object>, found: &Found) -> std::io::Result<()> {
 /// Removes chunks from the cache in a folder: all, or those that were not used for a while. Objects that are read at the moment
 /// are fetched again.
 pub fn clean(folder: &Path, unused_for: Option<Duration>) -> Result<Cleaned> {
-    let root = root(folder)?;
+    let Some(root) = root(folder)? else { return Ok(Cleaned::default()) };
     let mut cleaned = Cleaned { in_use: users::unused(&root).is_none(), ..Cleaned::default() };
     let before = unused_for.and_then(|time| SystemTime::now().checked_sub(time));
     let (objects, parts) = files(&root);

@@ -1,11 +1,16 @@
 //! What to keep and what to give up: arithmetic alone, no files.
 //!
-//! With [`Uses`], what is needed last goes first, and what would be needed later than everything kept is not kept at all: that
-//! is Belady's algorithm, which no other can beat for chunks of one size.
+//! **Every miss costs its bytes, and no more.** A chunk that is not kept is read as it is asked for. So the question is not when a chunk
+//! is needed but how many of its bytes are, before the future ends that is known. Where every byte is needed once in an epoch, no choice
+//! beats another: what is hit in an epoch was kept over its beginning, so it is at most what fits. Then nothing is replaced, which
+//! saves writing.
 //!
-//! Without them, the chunk that was not used for the longest time goes first, but only when it looks dead: not used for longer
-//! than chunks usually are between two uses. An epoch larger than the cache reads every chunk once; replacing the oldest would
-//! throw each one away just before it is needed. Like this a stable share stays, and every epoch hits it.
+//! **With [`Uses`]**, a chunk takes the place of others whose bytes are needed less often in the next epoch, by at least half of its
+//! size: fetching a whole chunk of which some bytes were read before must pay.
+//!
+//! **Without them**, and for chunks that they do not know, age decides: a chunk goes that looks dead, because it was not used for longer than
+//! chunks usually are between two uses. An epoch larger than the cache reads every chunk once; replacing the oldest would throw
+//! each one away just before it is needed. Like this a stable share stays, and every epoch hits it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,20 +18,17 @@ use std::{
     hash::Hash,
 };
 
-/// A chunk that is never needed again, as far as is known.
-pub(crate) const NEVER: u64 = u64::MAX;
-
 /// The most chunks that are remembered although they are not kept.
 const REMEMBERED: usize = 1 << 20;
+/// A chunk must be needed more than what goes for it by its bytes divided by this.
+const GAIN: u64 = 2;
 
 /// The future of chunks.
 pub(crate) trait Uses<K> {
-    /// The first position that is still to come.
-    fn now(&self) -> u64;
-    /// The first position from `from` on at which a chunk is needed, or [`NEVER`].
-    fn next(&self, chunk: K, from: u64) -> u64;
-    /// How many of its bytes are needed from now on, before a position.
-    fn needed(&self, chunk: K, before: u64) -> u64;
+    /// Changes whenever the answers do.
+    fn version(&self) -> (u64, u64);
+    /// How many bytes of a chunk are needed in the next epoch, if that is known.
+    fn needed(&self, chunk: K) -> Option<u64>;
 }
 
 /// A chunk that should be kept.
@@ -34,9 +36,6 @@ pub(crate) trait Uses<K> {
 pub(crate) struct Wish<K> {
     pub(crate) id: K,
     pub(crate) bytes: u64,
-    /// How many of its bytes are needed at once. `None` for one that is fetched before its next use: what counts is the use
-    /// after that one.
-    pub(crate) at_hand: Option<u64>,
 }
 
 /// What a cache of a limited size keeps.
@@ -45,8 +44,13 @@ pub(crate) struct Policy<K> {
     limit: u64,
     used: u64,
     kept: HashMap<K, Kept>,
-    /// Chunks that may go, and which goes first: the last of this set.
-    order: BTreeSet<Rank<K>>,
+    /// Chunks that may go and whose future is known, the least needed first.
+    known: BTreeSet<(u64, u64, K)>,
+    /// Chunks that may go and are judged by their age, the oldest first.
+    aged: BTreeSet<(u64, K)>,
+    /// The version of what is known, and chunks that came since.
+    version: Option<(u64, u64)>,
+    fresh: Vec<K>,
     /// Bytes asked for so far: the clock of [`Kept::seen`].
     clock: u64,
     /// About the longest time between two uses of a chunk.
@@ -55,22 +59,20 @@ pub(crate) struct Policy<K> {
     missed: HashMap<K, u64>,
 }
 
-/// The next use as far as it was asked, the age, and the chunk: the greatest goes first.
-type Rank<K> = (u64, u64, K);
-
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     bytes: u64,
-    /// The next use when it was last asked for: exact while it lies ahead.
-    next: u64,
+    /// How many of its bytes are needed in the next epoch, as far as it was asked.
+    needed: Option<u64>,
     seen: u64,
     /// Its bytes are still being written: it cannot go.
     reserved: bool,
 }
 
 impl Kept {
-    fn rank<K>(&self, chunk: K) -> Rank<K> {
-        (self.next, u64::MAX - self.seen, chunk)
+    /// What is needed of each 256 of its bytes: chunks differ in size.
+    fn density(&self, needed: u64) -> u64 {
+        needed.saturating_mul(256) / self.bytes.max(1)
     }
 }
 
@@ -81,7 +83,10 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
             limit,
             used: 0,
             kept: HashMap::new(),
-            order: BTreeSet::new(),
+            known: BTreeSet::new(),
+            aged: BTreeSet::new(),
+            version: None,
+            fresh: Vec::new(),
             clock: 0,
             longest: 0,
             missed: HashMap::new(),
@@ -92,7 +97,9 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
     pub(crate) fn clear(&mut self) {
         self.used = 0;
         self.kept.clear();
-        self.order.clear();
+        self.known.clear();
+        self.aged.clear();
+        self.fresh.clear();
     }
 
     pub(crate) fn limit(&self) -> u64 {
@@ -127,16 +134,47 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
         self.kept.iter().map(|(chunk, kept)| (*chunk, kept.bytes, kept.reserved))
     }
 
+    /// Puts a chunk into the list from which it may go.
+    fn enlist(&mut self, chunk: K, kept: Kept) {
+        match kept.needed {
+            _ if kept.reserved => {}
+            Some(needed) => {
+                self.known.insert((kept.density(needed), kept.seen, chunk));
+            }
+            None => {
+                self.aged.insert((kept.seen, chunk));
+            }
+        }
+    }
+
+    fn delist(&mut self, chunk: K, kept: Kept) {
+        match kept.needed {
+            Some(needed) => self.known.remove(&(kept.density(needed), kept.seen, chunk)),
+            None => self.aged.remove(&(kept.seen, chunk)),
+        };
+    }
+
+    /// Changes what is known of a chunk.
+    fn change(&mut self, chunk: K, change: impl FnOnce(&mut Kept)) {
+        if let Some(mut kept) = self.kept.get(&chunk).copied() {
+            self.delist(chunk, kept);
+            change(&mut kept);
+            self.enlist(chunk, kept);
+            self.kept.insert(chunk, kept);
+        }
+    }
+
     /// Adds a chunk, or replaces what is known of it.
     pub(crate) fn insert(&mut self, chunk: K, bytes: u64, reserved: bool) {
         self.remove(chunk);
         self.missed.remove(&chunk);
-        // The next use is asked for when something has to go; 0 has passed, so it is asked for then.
-        let kept = Kept { bytes, next: 0, seen: self.clock, reserved };
+        let kept = Kept { bytes, needed: None, seen: self.clock, reserved };
         self.used += bytes;
         self.kept.insert(chunk, kept);
-        if !reserved {
-            self.order.insert(kept.rank(chunk));
+        self.enlist(chunk, kept);
+        // What is needed of it is asked for when something has to go.
+        if self.version.is_some() {
+            self.fresh.push(chunk);
         }
     }
 
@@ -144,24 +182,20 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
     pub(crate) fn remove(&mut self, chunk: K) -> bool {
         let Some(kept) = self.kept.remove(&chunk) else { return false };
         self.used -= kept.bytes;
-        self.order.remove(&kept.rank(chunk));
+        self.delist(chunk, kept);
         true
     }
 
     /// Some bytes of a chunk were asked for.
     pub(crate) fn touch(&mut self, chunk: K, bytes: u64) {
         self.clock += bytes;
-        let before = match self.kept.get_mut(&chunk) {
-            Some(kept) => {
-                let (old, before) = (kept.rank(chunk), kept.seen);
-                kept.seen = self.clock;
-                if !kept.reserved {
-                    self.order.remove(&old);
-                    self.order.insert(kept.rank(chunk));
-                }
+        let clock = self.clock;
+        let before = match self.kept.get(&chunk).map(|kept| kept.seen) {
+            Some(before) => {
+                self.change(chunk, |kept| kept.seen = clock);
                 Some(before)
             }
-            None if self.missed.len() < REMEMBERED => self.missed.insert(chunk, self.clock),
+            None if self.missed.len() < REMEMBERED => self.missed.insert(chunk, clock),
             None => None,
         };
         if let Some(before) = before {
@@ -172,7 +206,7 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
 
     /// Decides about a chunk: the chunks that must go for it, or `None` if it is not worth its place.
     pub(crate) fn admit(&mut self, wish: Wish<K>, uses: Option<&dyn Uses<K>>) -> Option<Vec<K>> {
-        let Wish { id: chunk, bytes, .. } = wish;
+        let Wish { id: chunk, bytes } = wish;
         if bytes > self.limit {
             return None;
         }
@@ -181,88 +215,46 @@ impl<K: Copy + Ord + Hash + Debug> Policy<K> {
         if over == 0 {
             return Some(Vec::new());
         }
-        match uses {
-            Some(uses) => self.furthest(wish, over, uses),
-            None => self.oldest(chunk, over),
-        }
-    }
-
-    /// Frees `over` bytes of what is needed later than the chunk.
-    fn furthest(&mut self, wish: Wish<K>, over: u64, uses: &dyn Uses<K>) -> Option<Vec<K>> {
-        let Wish { id: chunk, bytes, at_hand } = wish;
-        let now = uses.now();
-        while let Some((next, _, passed)) = self.order.first().copied()
-            && next < now
-        {
-            self.renew(passed, uses.next(passed, now).max(now));
-        }
-        let soon = uses.next(chunk, now);
-        let mine = match at_hand {
-            // The next use alone is no reason: it can be served without a place in the cache.
-            None if soon != NEVER => uses.next(chunk, soon + 1),
-            _ => soon,
-        };
-        let (mut victims, mut freed, mut before) = (Vec::new(), 0, None);
-        let mut first = NEVER;
-        while freed < over {
-            let last = match before {
-                None => self.order.last(),
-                Some(before) => self.order.range(..before).next_back(),
-            };
-            let (next, age, victim) = *last?;
-            // The future may reach further than when it was asked.
-            let fresh = if next == NEVER { uses.next(victim, now).max(now) } else { next };
-            if fresh != next {
-                self.renew(victim, fresh);
-                continue;
-            }
-            before = Some((next, age, victim));
-            if victim == chunk {
-                continue;
-            }
-            if next <= mine {
-                return None;
-            }
-            freed += self.kept.get(&victim).map_or(0, |kept| kept.bytes);
-            first = first.min(next);
-            victims.push(victim);
-        }
-        // Fetching a whole chunk for a few of its bytes costs more than reading those bytes from the store.
-        let needed = at_hand.unwrap_or(0).saturating_add(uses.needed(chunk, first));
-        (needed >= bytes - bytes / 16).then_some(victims)
-    }
-
-    fn renew(&mut self, chunk: K, next: u64) {
-        if let Some(kept) = self.kept.get_mut(&chunk) {
-            self.order.remove(&kept.rank(chunk));
-            kept.next = next;
-            self.order.insert(kept.rank(chunk));
-        }
-    }
-
-    /// Frees `over` bytes of what looks dead.
-    fn oldest(&mut self, chunk: K, over: u64) -> Option<Vec<K>> {
-        // What was ordered by a future that is no longer known is ordered by age again.
-        while let Some((next, _, stale)) = self.order.last().copied()
-            && next > 0
-        {
-            self.renew(stale, 0);
-        }
-        let alive = (2 * self.limit).max(self.longest + self.longest / 4);
+        self.learn(uses);
         let (mut victims, mut freed) = (Vec::new(), 0);
-        for (_, age, victim) in self.order.iter().rev() {
-            if freed >= over {
+        let alive = (2 * self.limit).max(self.longest + self.longest / 4);
+        for (seen, victim) in self.aged.iter().filter(|(_, victim)| *victim != chunk) {
+            if freed >= over || self.clock.saturating_sub(*seen) <= alive {
                 break;
             }
-            if self.clock.saturating_sub(u64::MAX - age) <= alive {
-                return None;
-            }
-            if *victim != chunk {
-                freed += self.kept.get(victim).map_or(0, |kept| kept.bytes);
+            freed += self.kept.get(victim).map_or(0, |kept| kept.bytes);
+            victims.push(*victim);
+        }
+        if freed < over {
+            let gain = uses.and_then(|uses| uses.needed(chunk))?;
+            let mut lost = bytes / GAIN;
+            for (_, _, victim) in self.known.iter().filter(|(_, _, victim)| *victim != chunk) {
+                let Some(kept) = self.kept.get(victim) else { continue };
+                lost = lost.saturating_add(kept.needed.unwrap_or(0));
+                if freed >= over || lost > gain {
+                    break;
+                }
+                freed += kept.bytes;
                 victims.push(*victim);
             }
         }
         (freed >= over).then_some(victims)
+    }
+
+    /// Asks what is needed of chunks about which that is not known, or not any more.
+    fn learn(&mut self, uses: Option<&dyn Uses<K>>) {
+        let version = uses.map(Uses::version);
+        let asked: Vec<K> = if version == self.version {
+            std::mem::take(&mut self.fresh)
+        } else {
+            self.fresh.clear();
+            self.kept.keys().copied().collect()
+        };
+        self.version = version;
+        for chunk in asked {
+            let needed = uses.and_then(|uses| uses.needed(chunk));
+            self.change(chunk, |kept| kept.needed = needed);
+        }
     }
 }
 

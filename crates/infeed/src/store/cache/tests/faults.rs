@@ -97,15 +97,14 @@ fn what_a_killed_process_left_is_cleared_away() {
     fs::remove_file(&files[2]).unwrap();
     fs::write(object.part(2), b"half").unwrap();
     let mut index = Index::open(&root, 1 << 20, false).unwrap();
-    let wish =
-        |chunk| index::Wish { id: (object.key, chunk), bytes: file::file_bytes(1000, 1000), at_hand: None };
+    let wish = |chunk| index::Wish { id: (object.key, chunk), bytes: file::file_bytes(1000, 1000) };
     index.reserve(wish(2), None).unwrap();
     index.reserve(wish(3), None).unwrap();
     drop(index);
     // In the midst of others, it makes room when room is needed.
     let mut other = Index::open(&root, 5 * file::file_bytes(1000, 1000) + 10, false).unwrap();
     let room = other.reserve(wish(7), None).unwrap();
-    assert_eq!((room, object.part(2).exists()), (Some(0), false));
+    assert_eq!((room, object.part(2).exists()), (Some(vec![]), false));
     other.settle(&[(wish(7), false)]).unwrap();
     assert_eq!(other.policy().used(), on_disk(folder.path()));
     // The first one to come counts again.
@@ -202,7 +201,10 @@ fn a_read_only_disk_is_read() {
     let options = CacheOptions::new(disk.0.path()).chunk(10_000);
     let cache = CacheStore::open(Arc::clone(&inner) as _, options).unwrap();
     assert!(cache.warning().unwrap().contains("Read-only"), "{:?}", cache.warning());
+    inner.announced.lock().unwrap().clear();
     cache.will_read(&shard, &[0..100_000]);
+    // What the cache has would be fetched in vain.
+    assert_eq!(*inner.announced.lock().unwrap(), vec![50_000..100_000]);
     assert_eq!(cache.read_all(&shard).unwrap(), bytes);
     assert_eq!(inner.take(), vec![50_000..100_000]);
     let stats = cache.stats();

@@ -44,12 +44,13 @@ impl Store for Noted {
 struct Whims(AtomicU64);
 
 impl Foresight for Whims {
-    fn now(&self) -> u64 {
-        self.0.fetch_add(1, Relaxed)
+    fn version(&self) -> u64 {
+        self.0.fetch_add(1, Relaxed) / 10
     }
 
-    fn next_use(&self, _: &str, bytes: &Range<u64>, from: u64) -> Option<u64> {
-        Some(from + Rng::at(bytes.start, from / 20, 0, 0).below(1000))
+    fn needed(&self, _: &Shard, bytes: &Range<u64>) -> Option<u64> {
+        let mut rng = Rng::at(bytes.start, self.0.load(Relaxed) / 10, 0, 0);
+        (rng.below(4) > 0).then(|| rng.below(4) * CHUNK)
     }
 }
 
