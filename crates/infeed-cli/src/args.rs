@@ -1,6 +1,7 @@
 //! The command line. The doc comments here are the text of `--help`.
 
 use crate::cache::args::CacheArgs;
+use crate::index::IndexArgs;
 use crate::proxy::args::ProxyArgs;
 use crate::stage::StageArgs;
 #[cfg(all(feature = "text", feature = "tokens"))]
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Tokenize(TokenizeArgs),
     /// Copy shards to storage of this node: in parallel, resumable, verified; or remove the copies.
     Stage(StageArgs),
+    /// Write the indices of tars, beside them or into a folder: without one a remote tar is read before the first batch.
+    Index(IndexArgs),
     /// List, verify and clean caches of stores.
     Cache(CacheArgs),
     /// List formats, decoders, codecs, transforms and batch transforms with their parameters.
@@ -242,6 +245,7 @@ fn after_help() -> String {
         #[cfg(all(feature = "text", feature = "tokens"))]
         "infeed tokenize 'text-*.jsonl' ...   text to a corpus of tokens",
         "infeed stage 'data/*.tar' /nvme/x    copies on storage of this node",
+        "infeed index 's3://b/train-*.tar'    indices of tars, so that opening them reads nothing",
         "infeed list transforms               what can be used in a pipeline",
         "infeed world                         which rank this process would be",
     ];

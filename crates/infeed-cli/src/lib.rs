@@ -16,6 +16,7 @@ mod content;
 mod demo;
 mod fault;
 mod human;
+mod index;
 mod inspect;
 mod interrupt;
 mod list;
@@ -26,6 +27,7 @@ mod pipeline;
 mod progress;
 mod proxy;
 mod report;
+mod searching;
 mod stage;
 mod table;
 #[cfg(all(feature = "text", feature = "tokens"))]
@@ -89,6 +91,7 @@ fn dispatch(args: Vec<String>, json: bool) -> Result<Outcome, Fault> {
         }
         Err(e) => return Err(Fault::usage(&e)),
     };
+    let _shown = searching::show();
     match cli.command {
         #[cfg(feature = "images")]
         Command::Demo(args) => demo::run(&args),
@@ -116,6 +119,10 @@ fn dispatch(args: Vec<String>, json: bool) -> Result<Outcome, Fault> {
         #[cfg(all(feature = "text", feature = "tokens"))]
         Command::Tokenize(args) => tokenize::run(&args),
         Command::Stage(args) => stage::run(&args),
+        Command::Index(args) => {
+            let (report, sound) = index::run(&args)?;
+            return Ok(Outcome::Report(report, i32::from(!sound)));
+        }
         Command::World => world::run(),
         Command::Proxy(args) => proxy::run(&args, json),
     }

@@ -18,7 +18,9 @@ pub(crate) fn json(value: &Json) {
     write(&value.to_string());
 }
 
+/// Signed URLs are names that users give and reports repeat: their signatures are left out.
 fn write(line: &str) {
+    let line = infeed::shown(line);
     let mut out = std::io::stdout().lock();
     // Ignored: it fails when the reader has closed the pipe, as in `infeed list | head -1`.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -30,12 +32,12 @@ pub(crate) fn error(fault: &Fault, with_json: bool) {
         json(&json!({"error": fault.to_string()}));
     }
     let label = if allowed(std::io::stderr().is_terminal()) { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
-    let _ = writeln!(std::io::stderr(), "infeed: {label} {fault}");
+    let _ = writeln!(std::io::stderr(), "infeed: {label} {}", infeed::shown(&fault.to_string()));
 }
 
 /// Prints how far a long command is, on stderr.
 pub(crate) fn note(line: &str) {
-    let _ = writeln!(std::io::stderr(), "infeed: {line}");
+    let _ = writeln!(std::io::stderr(), "infeed: {}", infeed::shown(line));
 }
 
 /// Bold text, on a terminal.

@@ -62,6 +62,7 @@ def tar(
     *,
     lenient: bool = False,
     index: str | os.PathLike[str] = "auto",
+    stream: bool = False,
 ) -> Pipeline:
     """Read WebDataset tars: members that share a name up to the first dot are one sample.
 
@@ -70,8 +71,10 @@ def tar(
     * ``lenient``: skip damaged parts of a tar instead of refusing it
     * ``index``: where the index of members is kept between runs: auto (the user's cache folder, if making it took
       long), off, beside (the shard), or a folder
+    * ``stream``: read the tars from front to back, without an index: batches begin at once, shuffles mix what is in
+      a buffer
     """
-    return open_format("tar", paths, {"lenient": lenient, "index": index})
+    return open_format("tar", paths, {"lenient": lenient, "index": index, "stream": stream})
 
 
 def jsonl(

@@ -10,6 +10,7 @@
 //! * [`LmdbIndex`]: LMDB, where a row is an entry.
 //! * [`FolderSource`]: image folders, lists of files and manifests, where a row is a whole file.
 //! * `annotated`: images with the annotations of COCO, Pascal VOC and YOLO.
+//! * [`Search`] is what front-ends are told of long searches for rows.
 //! * [`detect`] finds out which of them a user's files are; `strangers` recognises other kinds of data.
 //! * Tables and tokens are entries of the crates `infeed-table` and `infeed-tokens`.
 
@@ -24,6 +25,7 @@ mod mds;
 mod paths;
 pub(crate) mod rows;
 mod saved;
+mod search;
 mod shared;
 mod source;
 mod strangers;
@@ -38,8 +40,9 @@ pub use fuzzing::fuzz_index;
 pub use lmdb::LmdbIndex;
 pub(crate) use paths::not_streamed;
 pub use saved::{IndexCache, cache_folder};
+pub use search::{Search, SearchHook, on_search};
 pub use source::index_all;
-pub use tar::{TarFormat, TarIndex, TarSet};
+pub use tar::{IndexState, IndexedTar, TarFormat, TarIndex, TarSet};
 
 use crate::families;
 use infeed_core::{Error, FormatEntry, Result, registry};

@@ -158,9 +158,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), out.into_inner().unwrap()).unwrap();
         let part = Opening::File(file.path().to_str().unwrap().to_owned());
-        let parts =
-            Parts::new(TarCut { pool: Pool::new(0), largest: u64::MAX.into() }, Stores::shared(), vec![part])
-                .unwrap();
+        let parts = Parts::new(
+            TarCut { pool: Pool::new(0), largest: u64::MAX.into(), watch: Default::default() },
+            Stores::shared(),
+            vec![part],
+        )
+        .unwrap();
         let sequence = Sequence::new(&Arc::new(parts), &[0, 0]).unwrap();
         let mut ahead = Ahead::start(sequence).unwrap();
         for row in 0..160u8 {

@@ -1,6 +1,7 @@
 //! Buffered input that counts its bytes and can be cancelled.
 
 use super::sys;
+use infeed_core::Shard;
 use std::{
     fs::File,
     io::{self, ErrorKind, Read},
@@ -43,12 +44,24 @@ pub(super) struct Input {
     passed: u64,
     /// Whether a read has reached the end of the data.
     ended: bool,
+    /// The object whose bytes these are, if they are all of it.
+    shard: Option<Shard>,
 }
 
 impl Input {
     pub(super) fn new(inner: Box<dyn Read + Send>, stop: Stop) -> Self {
         let buffer = vec![0; PIECE].into_boxed_slice();
-        Input { inner, stop, buffer, start: 0, end: 0, passed: 0, ended: false }
+        Input { inner, stop, buffer, start: 0, end: 0, passed: 0, ended: false, shard: None }
+    }
+
+    /// The same bytes, known to be an object.
+    pub(super) fn of(self, shard: Option<Shard>) -> Self {
+        Input { shard, ..self }
+    }
+
+    /// Returns the object whose bytes these are, if they are all of it.
+    pub(super) fn shard(&self) -> Option<&Shard> {
+        self.shard.as_ref()
     }
 
     /// Returns the offset of the next byte.

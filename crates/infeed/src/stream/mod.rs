@@ -28,7 +28,7 @@ mod wrapped;
 
 pub use opening::Opening;
 pub use rows::RowStream;
-pub use tar::TarStream;
+pub use tar::{TarNotes, TarStream, TarWatch};
 pub use wrapped::{Items, Wrapped};
 
 #[cfg(test)]

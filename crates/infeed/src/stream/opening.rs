@@ -4,7 +4,7 @@ use super::{
     input::{Patient, Stop},
     pipe::Pipe,
 };
-use infeed_core::{Error, Result, Store, StoreExt, forward};
+use infeed_core::{Error, Result, Shard, Store, StoreExt, forward};
 use std::{
     fs::File,
     io::{self, Read},
@@ -60,9 +60,13 @@ impl Opening {
         }
     }
 
-    /// Starts reading.
-    pub(super) fn bytes(&self, store: &Arc<dyn Store>, stop: &Stop) -> Result<Box<dyn Read + Send>> {
-        Ok(match self {
+    /// Starts reading. Of an object of a store it also says which.
+    pub(super) fn bytes(
+        &self,
+        store: &Arc<dyn Store>,
+        stop: &Stop,
+    ) -> Result<(Box<dyn Read + Send>, Option<Shard>)> {
+        let bytes: Box<dyn Read + Send> = match self {
             Opening::Pipe(command) => {
                 let pipe =
                     Pipe::start(command, stop.clone()).map_err(|e| Error::io("run", self.name(), e))?;
@@ -82,8 +86,12 @@ impl Opening {
                         stop: stop.clone(),
                     })
                 }
-                _ => forward(store, &store.stat_one(path)?, 0)?,
+                _ => {
+                    let shard = store.stat_one(path)?;
+                    return Ok((forward(store, &shard, 0)?, Some(shard)));
+                }
             },
-        })
+        };
+        Ok((bytes, None))
     }
 }

@@ -116,8 +116,8 @@ impl<C: Cut> Parts<C> {
     }
 
     fn begin(&self, part: &StreamPart<C>, stop: &Stop) -> Result<C::Reader> {
-        let bytes = part.opening.bytes(&self.store, stop)?;
-        self.cut.begin(&part.name, Input::new(bytes, stop.clone()))
+        let (bytes, shard) = part.opening.bytes(&self.store, stop)?;
+        self.cut.begin(&part.name, Input::new(bytes, stop.clone()).of(shard))
     }
 
     /// Shows the first items of a part to `see` for as long as it returns `true`. They are not lost for a later

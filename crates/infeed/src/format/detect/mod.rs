@@ -155,6 +155,7 @@ fn unknown(folder: Option<&str>, files: &[&str]) -> Error {
     }
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for name in files {
+        let name = infeed_core::opening::without_query(name);
         let base = name.rsplit('/').next().unwrap_or(name);
         let kind = base.rsplit_once('.').map_or("without extension".to_owned(), |(_, e)| format!(".{e}"));
         *kinds.entry(kind.to_lowercase()).or_default() += 1;

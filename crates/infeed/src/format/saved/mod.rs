@@ -7,7 +7,7 @@
 
 pub(super) mod file;
 
-use infeed_core::{Shard, Store, StoreExt};
+use infeed_core::{Error, Result, Shard, Store, StoreExt};
 use std::{
     fs::File,
     io::{Read, Write},
@@ -18,6 +18,9 @@ use std::{
 /// A file is saved if making its content took longer than this: otherwise data sets of small local files would only fill
 /// the cache folder.
 pub(super) const SLOW: Duration = Duration::from_millis(50);
+
+/// The largest file beside a shard that is read. The index of a tar takes some thousandths of it.
+const LARGEST_SIDECAR: u64 = 4 << 30;
 
 /// Where indices are saved between runs. With every choice except [`IndexCache::Off`], one beside its shard is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,13 +42,48 @@ pub(super) struct SavedFile {
     pub(super) bytes: Vec<u8>,
     /// Whether the shard was changed after it, in whatever way: then its content has to be compared with the shard.
     pub(super) older: bool,
-    /// Whether it lies beside a shard in a remote store. Both may have been copied there, so that times mean nothing.
+    /// Whether it lies beside a shard in a remote store. Both may have been copied there, so that the shard's tag is another one
+    /// than that of the shard it was made for.
     pub(super) copied: bool,
+}
+
+/// Where a file is saved.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On this machine.
+    File(PathBuf),
+    /// In the store of its shard.
+    Object(String),
+}
+
+impl SavedFile {
+    /// Reads a file of this machine.
+    pub(super) fn open(path: &Path, shard: &Shard, far: bool) -> Option<Self> {
+        let mut file = File::open(path).ok()?;
+        let older = !far && is_older(&file, shard.version);
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        Some(SavedFile { bytes, older, copied: false })
+    }
 }
 
 impl IndexCache {
     /// Returns the first saved file with this suffix that `read` can make something of.
     pub(super) fn load<T>(
+        &self,
+        store: &dyn Store,
+        shard: &Shard,
+        suffix: &str,
+        read: impl Fn(&SavedFile) -> Option<T>,
+    ) -> Option<T> {
+        self.load_here(store, shard, suffix, &read).or_else(|| {
+            let sidecar = self.sidecars(store, std::slice::from_ref(shard), suffix).pop()??;
+            load_sidecar(store, &sidecar, read)
+        })
+    }
+
+    /// Like [`IndexCache::load`], with files of this machine alone.
+    pub(super) fn load_here<T>(
         &self,
         store: &dyn Store,
         shard: &Shard,
@@ -58,37 +96,53 @@ impl IndexCache {
         let far = is_far(store, &shard.name);
         let near = (!far).then(|| PathBuf::from(beside(shard, suffix)));
         let places = [near, self.folder().and_then(|f| inside(&f, shard, suffix, far))];
-        let found = places.into_iter().flatten().find_map(|place| {
-            let mut file = File::open(place).ok()?;
-            let older = !far && is_older(&file, shard.version);
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).ok()?;
-            read(&SavedFile { bytes, older, copied: false })
-        });
-        found.or_else(|| {
-            let file = far.then(|| store.stat_one(&beside(shard, suffix)).ok()).flatten()?;
-            let bytes = store.read_all(&file).ok()?.to_vec();
-            read(&SavedFile { bytes, older: true, copied: true })
-        })
+        places.into_iter().flatten().find_map(|place| read(&SavedFile::open(&place, shard, far)?))
+    }
+
+    /// Returns the saved files beside these shards of a remote store, as far as there are any. One question for all of them.
+    pub(super) fn sidecars(&self, store: &dyn Store, shards: &[Shard], suffix: &str) -> Vec<Option<Shard>> {
+        let used =
+            |shard: &Shard| *self != IndexCache::Off && is_far(store, &shard.name) && is_known(store, shard);
+        let names: Vec<String> =
+            shards.iter().filter(|shard| used(shard)).map(|shard| beside(shard, suffix)).collect();
+        // What cannot be asked for is not there: the rows are found by reading.
+        let found = if names.is_empty() { Vec::new() } else { store.probe(&names).unwrap_or_default() };
+        let mut found = found.into_iter();
+        shards.iter().map(|shard| if used(shard) { found.next().flatten() } else { None }).collect()
     }
 
     /// Saves a file with this suffix for the next run, if wanted and possible.
     pub(super) fn save(&self, store: &dyn Store, shard: &Shard, suffix: &str, bytes: &[u8]) {
+        // If the folder is not writable, the next run finds the rows again.
+        let _ = self.try_save(store, shard, suffix, bytes);
+    }
+
+    /// Saves a file with this suffix. Without a place for it, nothing is done.
+    pub(super) fn try_save(
+        &self,
+        store: &dyn Store,
+        shard: &Shard,
+        suffix: &str,
+        bytes: &[u8],
+    ) -> Result<()> {
+        match self.place(store, shard, suffix) {
+            None => Ok(()),
+            Some(Place::Object(name)) => store.put(&name, bytes.to_vec().into()),
+            Some(Place::File(path)) => file::write(&path, |file| file.write_all(bytes))
+                .map_err(|e| Error::io("write", path.display().to_string(), e)),
+        }
+    }
+
+    /// Where a file of a shard is saved, if it is.
+    pub(super) fn place(&self, store: &dyn Store, shard: &Shard, suffix: &str) -> Option<Place> {
         if *self == IndexCache::Off || !is_known(store, shard) {
-            return;
+            return None;
         }
         let far = is_far(store, &shard.name);
-        let place = match self {
-            IndexCache::Beside if far => {
-                let _ = store.put(&beside(shard, suffix), bytes.to_vec().into());
-                return;
-            }
-            IndexCache::Beside => Some(PathBuf::from(beside(shard, suffix))),
-            _ => self.folder().and_then(|folder| inside(&folder, shard, suffix, far)),
-        };
-        if let Some(place) = place {
-            // If the folder is not writable, the next run finds the rows again.
-            let _ = file::write(&place, |file| file.write_all(bytes));
+        match self {
+            IndexCache::Beside if far => Some(Place::Object(beside(shard, suffix))),
+            IndexCache::Beside => Some(Place::File(PathBuf::from(beside(shard, suffix)))),
+            _ => self.folder().and_then(|folder| inside(&folder, shard, suffix, far)).map(Place::File),
         }
     }
 
@@ -104,6 +158,20 @@ impl IndexCache {
             IndexCache::Auto => cache_folder().map(|cache| cache.join("index")),
         }
     }
+}
+
+/// Reads a saved file that lies beside a shard of a remote store.
+pub(super) fn load_sidecar<T>(
+    store: &dyn Store,
+    sidecar: &Shard,
+    read: impl Fn(&SavedFile) -> Option<T>,
+) -> Option<T> {
+    // Its size is the server's word.
+    if sidecar.size > LARGEST_SIDECAR {
+        return None;
+    }
+    let bytes = store.read_all(sidecar).ok()?.to_vec();
+    read(&SavedFile { bytes, older: false, copied: true })
 }
 
 /// Returns the user's cache folder: `$INFEED_CACHE`, or else `$XDG_CACHE_HOME/infeed`, or else `~/.cache/infeed`.

@@ -1,8 +1,11 @@
 //! Indexes many tars: most from the file of an earlier run, the others one by one.
 
-use super::{TarFormat, TarIndex, set::Collector, set::TarSet};
-use crate::format::saved::{IndexCache, SLOW, is_far};
-use infeed_core::{Error, Result, Shards, Store, parallel};
+use super::{TarFormat, TarIndex, saved, set::Collector, set::TarSet};
+use crate::format::{
+    saved::{IndexCache, SLOW, is_far},
+    search::Search,
+};
+use infeed_core::{Error, Result, Shard, Shards, Store, parallel};
 use std::time::Instant;
 
 /// From this many tars on their indices are saved together. Fewer are read quickly enough one by one, and a tar with an
@@ -27,8 +30,8 @@ impl TarFormat {
         for from in (0..shards.len()).step_by(GROUP) {
             let group = from..shards.len().min(from + GROUP);
             let missing: Vec<usize> = group.clone().filter(|tar| saved.get(*tar).is_none()).collect();
-            let found =
-                parallel::map(missing.len(), threads, |at| self.one_of(store, shards, missing[at], many))?;
+            let tars = missing.iter().map(|tar| shards.get(*tar).ok_or_else(lost)).collect::<Result<_>>()?;
+            let found = self.read_group(store, tars, threads, many)?;
             sound += found.iter().filter(|index| index.damage.is_empty()).count();
             let mut found = found.into_iter();
             for tar in group {
@@ -46,15 +49,53 @@ impl TarFormat {
         Ok(set)
     }
 
-    /// Indexes one tar. Among many it gets a file of its own only if that was slow: an interrupted run over slow tars
-    /// then need not start again, and many quick ones leave one file, not thousands.
-    fn one_of(&self, store: &dyn Store, shards: &Shards, tar: usize, many: bool) -> Result<TarIndex> {
-        let shard = shards.get(tar).ok_or_else(lost)?;
-        if many && !(self.cache == IndexCache::Beside && is_far(store, &shard.name)) {
-            self.find_rows(store, &shard, SLOW)
-        } else {
-            self.read_index(store, &shard)
+    /// Indexes some tars: from files of this machine, from files beside them, by a scan.
+    fn read_group(
+        &self,
+        store: &dyn Store,
+        tars: Vec<Shard>,
+        threads: usize,
+        many: bool,
+    ) -> Result<Vec<TarIndex>> {
+        let here = |at: usize| Ok(saved::load_here(&self.cache, store, &tars[at]));
+        let mut found = parallel::map(tars.len(), threads, here)?;
+        let rest: Vec<usize> = (0..tars.len()).filter(|at| found[*at].is_none()).collect();
+        let asked: Vec<Shard> = rest.iter().map(|at| tars[*at].clone()).collect();
+        let sidecars = saved::sidecars(&self.cache, store, &asked);
+        // All at once: each is a way to a server that is far away.
+        for sidecar in sidecars.iter().flatten() {
+            store.will_read(sidecar, std::slice::from_ref(&(0..sidecar.size)));
         }
+        let beside = |at: usize| {
+            let index = sidecars[at].as_ref().and_then(|file| saved::load_sidecar(store, &asked[at], file));
+            if let Some(index) = index.as_ref().filter(|_| !many && self.cache != IndexCache::Beside) {
+                saved::save(&self.cache, store, &asked[at], index);
+            }
+            Ok(index)
+        };
+        let loaded = parallel::map(rest.len(), threads, beside)?;
+        for (at, index) in rest.into_iter().zip(loaded) {
+            found[at] = index;
+        }
+        let rest: Vec<usize> = (0..tars.len()).filter(|at| found[*at].is_none()).collect();
+        let far: Vec<usize> = rest.iter().copied().filter(|at| is_far(store, &tars[*at].name)).collect();
+        let search = Search::begin(far.len(), far.iter().map(|at| tars[*at].size).sum());
+        let scanned = parallel::map(rest.len(), threads, |at| {
+            let tar = &tars[rest[at]];
+            // Among many a tar gets a file of its own only if finding its rows was slow: an interrupted run over slow tars then
+            // need not start again, and many quick ones leave one file, not thousands.
+            let own = !many || self.cache == IndexCache::Beside && is_far(store, &tar.name);
+            let patience = if own { self.cache.patience() } else { SLOW };
+            self.find_rows(store, tar, patience, search.as_ref())
+        })?;
+        if !far.is_empty() {
+            // Inside of large members were bytes that nobody looked at: they must not take the room of rows.
+            store.forget_ahead();
+        }
+        for (at, index) in rest.into_iter().zip(scanned) {
+            found[at] = Some(index);
+        }
+        found.into_iter().map(|index| index.ok_or_else(lost)).collect()
     }
 }
 

@@ -23,14 +23,20 @@ mod saved;
 mod scan;
 mod set;
 mod view;
+mod watch;
+mod wids;
 mod window;
+mod write;
 
 pub use index::TarIndex;
 pub(in crate::format) use saved::codec::fuzz_saved;
 pub use set::TarSet;
+pub use write::{IndexState, IndexedTar};
 
-use super::{folder::is_image, paths::Inputs, saved::IndexCache, shared, source::open_shards};
-use crate::stream::TarStream;
+use super::{
+    folder::is_image, paths::Inputs, saved::IndexCache, search::Search, shared, source::open_shards,
+};
+use crate::stream::{Opening, TarStream};
 use infeed_core::{
     Can, Error, Format, FormatEntry, Guess, Index, Indices, Magic, OpenRequest, Opened, Packing, Param,
     Result, Shard, Shards, Store, Sure,
@@ -52,16 +58,22 @@ pub struct TarFormat {
 impl TarFormat {
     /// Returns the index of a shard, from the cache or by a scan.
     pub fn read_index(&self, store: &dyn Store, shard: &Shard) -> Result<TarIndex> {
-        self.find_rows(store, shard, self.cache.patience())
-    }
-
-    /// Returns the index of a shard; one that took at least `patience` to make is saved.
-    fn find_rows(&self, store: &dyn Store, shard: &Shard, patience: Duration) -> Result<TarIndex> {
         if let Some(index) = saved::load(&self.cache, store, shard) {
             return Ok(index);
         }
+        self.find_rows(store, shard, self.cache.patience(), None)
+    }
+
+    /// Finds the rows of a shard by a scan; an index that took at least `patience` to make is saved.
+    fn find_rows(
+        &self,
+        store: &dyn Store,
+        shard: &Shard,
+        patience: Duration,
+        search: Option<&Search>,
+    ) -> Result<TarIndex> {
         let start = Instant::now();
-        let index = scan::scan(store, shard, self.lenient)?;
+        let index = scan::scan(store, shard, self.lenient, search)?;
         if start.elapsed() >= patience {
             saved::save(&self.cache, store, shard, &index);
         }
@@ -107,11 +119,20 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
             about: "where the index of members is kept between runs: auto (the user's cache folder, if making it took long), \
                     off, beside (the shard), or a folder",
         },
+        Param {
+            name: "stream",
+            python: "bool",
+            default: Some("false"),
+            about: "read the tars from front to back, without an index: batches begin at once, shuffles mix what is in a buffer",
+        },
     ],
     endings: &[".tar", ".tgz", ".tzst", ".tbz", ".tbz2", ".txz"],
     magic: &[Magic { at: 257, bytes: b"ustar" }],
     can: Can { stream: true, write: true, ..Can::ROWS },
-    recognise: None,
+    recognise: Some(|file| match wids::is_list(file) {
+        true => Some(Guess::new(Sure::Certain)),
+        false => ENTRY.look_usual(file),
+    }),
     recognise_folder: Some(|folder| {
         let tars = folder.files.iter().filter(|name| ENTRY.has_ending(Packing::bare(name))).count();
         let images = folder.files.iter().filter(|name| is_image(name)).count();
@@ -124,18 +145,31 @@ pub(super) const ENTRY: FormatEntry = FormatEntry {
 
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
-    let lenient = args.flag("lenient")?;
-    match Inputs::find(request)? {
-        Inputs::Stream(_) if lenient => Err(Error::argument(
-            "a stream cannot skip damaged parts: lenient needs tars that are not compressed",
-        )),
-        Inputs::Stream(openings) => {
-            Ok(Opened::Stream(Arc::new(TarStream::open_in(Arc::clone(request.store), openings)?)))
-        }
-        Inputs::Files(names) => {
-            open_shards(request, &TarFormat { lenient, cache: shared::cache(&args)? }, &names)
-        }
+    let (lenient, streamed) = (args.flag("lenient")?, args.flag("stream")?);
+    let format = TarFormat { lenient, cache: shared::cache(&args)? };
+    let tars = match Inputs::find(request)? {
+        Inputs::Stream(openings) => return open_stream(request, &format, openings),
+        Inputs::Files(names) => wids::expand(&**request.store, names)?,
+    };
+    if streamed || tars.names.iter().any(|name| Packing::of_name(name).is_some()) {
+        return open_stream(request, &format, tars.names.into_iter().map(Opening::File).collect());
     }
+    let opened = open_shards(request, &format, &tars.names)?;
+    if let Opened::Rows(source) = &opened {
+        tars.check(&**source)?;
+    }
+    Ok(opened)
+}
+
+fn open_stream(request: &OpenRequest<'_>, format: &TarFormat, openings: Vec<Opening>) -> Result<Opened> {
+    if format.lenient {
+        return Err(Error::argument(
+            "a stream cannot skip damaged parts: lenient needs tars that are not compressed, and no stream=True",
+        ));
+    }
+    let watch = watch::Watch { store: Arc::clone(request.store), cache: format.cache.clone() };
+    let stream = TarStream::open_in(Arc::clone(request.store), openings)?.watched(Arc::new(watch));
+    Ok(Opened::Stream(Arc::new(stream)))
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Scans the headers of a tar.
 
 use super::{TarIndex, build::Builder, window::Window};
-use crate::layout::tar::{
-    header::{self, BLOCK, MemberKind},
-    pax::Overrides,
+use crate::{
+    format::search::Search,
+    layout::tar::{
+        header::{self, BLOCK, MemberKind},
+        pax::Overrides,
+    },
 };
 use infeed_core::{Error, Result, Shard, Store};
 
@@ -30,10 +33,15 @@ impl From<String> for Stop {
 
 /// Finds the rows of a shard. A lenient scan continues at the next good header after a fault and records what it left
 /// out; a strict one ends with an error.
-pub(super) fn scan(store: &dyn Store, shard: &Shard, lenient: bool) -> Result<TarIndex> {
+pub(super) fn scan(
+    store: &dyn Store,
+    shard: &Shard,
+    lenient: bool,
+    search: Option<&Search>,
+) -> Result<TarIndex> {
     let mut pass = Pass {
         shard,
-        window: Window::new(store, shard),
+        window: Window::new(store, shard, search),
         builder: Builder::default(),
         name: Vec::new(),
         next: Overrides::default(),

@@ -1,10 +1,11 @@
-//! Reads headers without reading the whole shard, or reads it in large pieces if that is faster.
+//! Reads headers without reading the whole shard, or reads it in large pieces if that is faster. Of a remote shard everything is
+//! fetched, in large requests, and headers are picked out of what came.
 //!
 //! Between two headers is a member's data. If members are small, the next header is in the same page or the next, and
 //! one large read is faster than a thousand small ones; if they are large, reading them only to skip them is a waste.
 //! The window decides by the average distance of small reads.
 
-use crate::layout::tar::header::BLOCK;
+use crate::{format::search::Search, layout::tar::header::BLOCK};
 use bytes::Bytes;
 use infeed_core::{Result, Shard, Store, StoreExt};
 
@@ -35,12 +36,14 @@ pub(super) struct Window<'a> {
     distance: u64,
     /// For remote shards: the first byte that was not announced.
     announced: Option<u64>,
+    /// Who is told how far it is.
+    search: Option<&'a Search>,
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(store: &'a dyn Store, shard: &'a Shard) -> Self {
+    pub(super) fn new(store: &'a dyn Store, shard: &'a Shard, search: Option<&'a Search>) -> Self {
         let announced = store.room_ahead().map(|_| 0);
-        Window { store, shard, start: 0, bytes: Bytes::new(), anchor: 0, distance: FAR, announced }
+        Window { store, shard, start: 0, bytes: Bytes::new(), anchor: 0, distance: FAR, announced, search }
     }
 
     /// Returns the bytes at `offset`. The caller has checked that they are in the shard.
@@ -51,22 +54,29 @@ impl<'a> Window<'a> {
         }
         let end = self.start + self.bytes.len() as u64;
         if offset < self.start || offset + len > end {
-            let stop = match self.announced {
-                Some(announced) => self.announce(offset, len, announced),
-                None => {
-                    let piece = if self.distance < FAR { LARGE } else { SMALL };
-                    offset.saturating_add(piece.max(len)).min(self.shard.size)
-                }
+            let whole = self.announced.map(|announced| self.announce(offset, len, announced));
+            let piece = if self.distance < FAR { LARGE } else { SMALL };
+            let stop = match whole {
+                // Of small members all bytes are looked at. So is what the store had no room for: header by header it would be a
+                // request for each.
+                Some((whole, coming)) if self.distance < FAR || !coming => whole,
+                // Of large members only headers. The store keeps what it brought and nobody took, as long as it has room: the rows
+                // of a small data set need not be fetched again.
+                _ => offset.saturating_add(piece.max(len)).min(self.shard.size),
             };
             self.bytes = self.store.read_one(self.shard, offset..stop)?;
+            if let Some(search) = self.search {
+                search.passed(stop.saturating_sub(end));
+            }
             self.start = offset;
         }
         let from = (offset - self.start) as usize;
         Ok(&self.bytes[from..from + len as usize])
     }
 
-    /// Announces what comes next in a remote shard. Returns where to stop reading: at the end of a request.
-    fn announce(&mut self, offset: u64, len: u64, announced: u64) -> u64 {
+    /// Announces what comes next in a remote shard, as far as the store has room. Returns where a request ends that begins at
+    /// `offset`, and whether the bytes at `offset` are coming without one.
+    fn announce(&mut self, offset: u64, len: u64, announced: u64) -> (u64, bool) {
         let size = self.shard.size;
         let next = |at: u64| (at / REMOTE + 1) * REMOTE;
         // Members that are larger than what is announced are skipped: then nothing is announced but what is read.
@@ -75,11 +85,17 @@ impl<'a> Window<'a> {
         let mut at = announced.max(offset);
         while at < until {
             let end = next(at).min(size);
+            // A piece that is larger than the room would be dropped before its last header is read.
+            if self.store.room_ahead().is_none_or(|room| room < end - at) {
+                break;
+            }
             self.store.will_read(self.shard, std::slice::from_ref(&(at..end)));
             at = end;
         }
-        self.announced = Some(at.max(announced));
-        next(offset).max(offset + len).min(size)
+        let whole = next(offset).max(offset + len).min(size);
+        let coming = (offset + len.max(SMALL)).min(size) <= at;
+        self.announced = Some(if coming { at } else { at.max(whole) });
+        (whole, coming)
     }
 
     /// Returns the first header at or after `offset`, found by its checksum.

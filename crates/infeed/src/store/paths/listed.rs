@@ -15,11 +15,12 @@ pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec
     }
     let mut found = Vec::new();
     for name in names {
+        if name.contains(['*', '?', '[']) {
+            matching(store, name, &mut found)?;
+            continue;
+        }
         match store.stat(std::slice::from_ref(&name)) {
             Ok(_) => found.push(Found::File(name)),
-            Err(Error::NotFound { .. }) if name.contains(['*', '?', '[']) => {
-                matching(store, &name, &mut found)?
-            }
             Err(Error::NotFound { hint, .. }) => {
                 let bare = name.trim_end_matches('/');
                 match store.list(&format!("{bare}/")) {
@@ -35,15 +36,29 @@ pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec
     Ok(found)
 }
 
-/// Adds the objects that match a pattern. A star does not match `/`, as in a shell.
-fn matching(store: &dyn Store, pattern: &str, found: &mut Vec<Found>) -> Result<()> {
-    let compiled = glob::Pattern::new(pattern).map_err(|e| {
+/// Adds the objects that match a pattern, or the one that has it as its name. A star does not match `/`, as in a shell.
+fn matching(store: &dyn Store, pattern: String, found: &mut Vec<Found>) -> Result<()> {
+    let special = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
+    // The listing tells of both: asking for the name first would be another way to a server that is far away.
+    let listed = match store.list(&pattern[..special]) {
+        // Stores without listings say so, and may still have an object of that name.
+        Err(error @ Error::NotFound { .. }) => match store.stat(std::slice::from_ref(&pattern)) {
+            Ok(shards) => shards,
+            Err(Error::NotFound { .. }) => return Err(error),
+            Err(other) => return Err(other),
+        },
+        other => other?,
+    };
+    if listed.iter().any(|shard| *shard.name == *pattern) {
+        found.push(Found::File(pattern));
+        return Ok(());
+    }
+    let compiled = glob::Pattern::new(&pattern).map_err(|e| {
         Error::argument(format!("`{pattern}` is not a valid pattern: {} at character {}", e.msg, e.pos))
     })?;
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
-    let special = pattern.find(['*', '?', '[']).unwrap_or(pattern.len());
     let before = found.len();
-    for shard in store.list(&pattern[..special])? {
+    for shard in listed {
         if compiled.matches_with(&shard.name, options) {
             found.push(Found::File(shard.name.to_string()));
         }
@@ -51,8 +66,8 @@ fn matching(store: &dyn Store, pattern: &str, found: &mut Vec<Found>) -> Result<
     if found.len() > before {
         return Ok(());
     }
-    let hint = format!("; no object matches; those looked at begin with `{}`", fixed_part(pattern));
-    Err(Error::NotFound { path: pattern.to_owned(), hint })
+    let hint = format!("; no object matches; those looked at begin with `{}`", fixed_part(&pattern));
+    Err(Error::NotFound { path: pattern, hint })
 }
 
 #[cfg(test)]
@@ -70,6 +85,8 @@ mod tests {
         assert_eq!(names("mem:d/a-*.tar"), ["mem:d/a-0.tar", "mem:d/a-1.tar"]);
         assert_eq!(names("mem:d/a-{1..0}.tar"), ["mem:d/a-1.tar", "mem:d/a-0.tar"]);
         assert_eq!(names("mem:d/**/*.tar").len(), 3);
+        store.put("mem:d/a-[0].tar", "x");
+        assert_eq!(names("mem:d/a-[0].tar"), ["mem:d/a-[0].tar"]);
         assert_eq!(store.find("mem:d/").unwrap(), [Found::Folder("mem:d".into())]);
         assert!(store.find("mem:d/*.jpg").unwrap_err().to_string().contains("no object matches"));
         assert!(store.find("mem:none").is_err());

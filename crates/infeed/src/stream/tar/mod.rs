@@ -7,9 +7,11 @@
 mod fields;
 mod stream;
 mod tape;
+mod watch;
 
 pub(super) use stream::TarCut;
 pub use stream::TarStream;
+pub use watch::{TarNotes, TarWatch};
 
 use super::parts::Keep;
 use crate::{
@@ -60,6 +62,8 @@ pub(super) struct TarRows<R> {
     over: bool,
     /// Most bytes of a row.
     largest: u64,
+    /// Who wants to know where members lie.
+    notes: Option<Box<dyn TarNotes>>,
 }
 
 /// A member that belongs to a row. Its name is in `name`.
@@ -113,7 +117,13 @@ impl<R: Read> TarRows<R> {
             pending: None,
             over: false,
             largest: LARGEST_ROW,
+            notes: None,
         }
+    }
+
+    /// The same rows, with somebody who notes where they lie.
+    fn with_notes(self, notes: Option<Box<dyn TarNotes>>) -> Self {
+        TarRows { notes, ..self }
     }
 
     /// The same rows, none larger than this.
@@ -171,7 +181,11 @@ impl<R: Read> TarRows<R> {
                 let what = "the archive is cut off before the member that its last header announces";
                 return Err(self.fault(at, what.to_owned()));
             }
-            Ok(None) => {}
+            Ok(None) => {
+                if let Some(notes) = self.notes.take() {
+                    notes.end();
+                }
+            }
             Err(Halt::Error(error)) => return Err(error),
             // After the two blocks that end an archive anything may follow; only another archive is of interest. The
             // rest is read all the same, so that a command can exit normally and the checksum of compressed data is
@@ -199,6 +213,9 @@ impl<R: Read> TarRows<R> {
             }
             self.next.clear();
             self.announced = false;
+            if let Some(notes) = &mut self.notes {
+                notes.close();
+            }
             return Ok(Some(Look::Close));
         }
         if got < block.len() {
@@ -225,6 +242,13 @@ impl<R: Read> TarRows<R> {
                     return Err(
                         format!("member `{name}` is a sparse file; pack it again without holes").into()
                     );
+                }
+                if head.kind == MemberKind::File {
+                    let (name, body) = (&self.name, self.tape.at());
+                    self.notes = self
+                        .notes
+                        .take()
+                        .and_then(|mut notes| notes.member(name, body, size).then_some(notes));
                 }
                 let parts = names::split(&self.name).filter(|_| !names::is_note(&self.name));
                 match parts.filter(|_| head.kind == MemberKind::File) {

@@ -1,6 +1,6 @@
 //! Tars that are read from front to back.
 
-use super::{LARGEST_ROW, TarRow, TarRows};
+use super::{LARGEST_ROW, TarRow, TarRows, TarWatch};
 use crate::{
     store::{Pool, Stores},
     stream::{
@@ -16,7 +16,7 @@ use std::{
     collections::BTreeSet,
     io::Read,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -33,6 +33,8 @@ pub(in crate::stream) struct TarCut {
     pub(in crate::stream) pool: Arc<Pool>,
     /// Most bytes of a row.
     pub(in crate::stream) largest: AtomicU64,
+    /// Who wants to know where members lie.
+    pub(in crate::stream) watch: OnceLock<Arc<dyn TarWatch>>,
 }
 
 impl Cut for TarCut {
@@ -40,8 +42,13 @@ impl Cut for TarCut {
     type Reader = TarRows<Box<dyn Read + Send>>;
 
     fn begin(&self, name: &Arc<str>, bytes: Input) -> Result<Self::Reader> {
+        let shard = bytes.shard().cloned();
         let (reader, packing) = compress::unpack(name, bytes)?;
-        Ok(TarRows::new(name, reader, packing, &self.pool).with_largest(self.largest.load(Relaxed)))
+        // Places in a compressed tar are of no use.
+        let shard = shard.filter(|_| packing.is_none());
+        let notes = self.watch.get().zip(shard).and_then(|(watch, shard)| watch.begin(&shard));
+        let rows = TarRows::new(name, reader, packing, &self.pool);
+        Ok(rows.with_largest(self.largest.load(Relaxed)).with_notes(notes))
     }
 
     fn next(reader: &mut Self::Reader, keep: Keep) -> Result<Option<TarRow>> {
@@ -66,8 +73,9 @@ impl TarStream {
 
     /// Like [`TarStream::open`], with files of this store.
     pub fn open_in(store: Arc<dyn Store>, paths: Vec<Opening>) -> Result<TarStream> {
-        let parts =
-            Parts::new(TarCut { pool: Pool::new(KEPT), largest: AtomicU64::new(LARGEST_ROW) }, store, paths)?;
+        let cut =
+            TarCut { pool: Pool::new(KEPT), largest: AtomicU64::new(LARGEST_ROW), watch: OnceLock::new() };
+        let parts = Parts::new(cut, store, paths)?;
         let mut names = BTreeSet::new();
         for part in 0..parts.len() {
             let (mut rows, mut bytes) = (0, 0);
@@ -82,6 +90,14 @@ impl TarStream {
         }
         let fields = names.into_iter().map(|name| (name, FieldSpec::encoded())).collect();
         Ok(TarStream { parts: Arc::new(parts), spec: Spec { fields } })
+    }
+
+    /// The same stream, with somebody who is told where the members of its plain tars lie.
+    #[must_use]
+    pub fn watched(self, watch: Arc<dyn TarWatch>) -> Self {
+        // Set once, before the first flow.
+        let _ = self.parts.cut().watch.set(watch);
+        self
     }
 }
 
