@@ -1,8 +1,8 @@
 //! Signals between a run and the code that its threads call: whether to stop, and what happened on the way.
 //!
 //! A store or a decoder that has to wait does not know the run it works for. A thread of a run enters its [`Signals`];
-//! whatever it calls can then wait with [`pause`], which ends early when the run is cancelled, and count retries. Threads
-//! without a run wait for the whole time and count nothing.
+//! whatever it calls can then wait with [`pause`], which ends early when the run is cancelled, count retries, and say whether
+//! what was announced to it was in memory. Threads without a run wait for the whole time and count nothing.
 
 use std::{
     cell::RefCell,
@@ -18,12 +18,22 @@ use std::{
 pub struct Signals {
     cancelled: AtomicBool,
     retries: Arc<AtomicU64>,
+    announced: Arc<Announced>,
+}
+
+/// Bytes that were announced to stores, by where they were found.
+#[derive(Debug, Default)]
+pub struct Announced {
+    /// In memory: reading them is a copy.
+    pub here: AtomicU64,
+    /// On a device, which was asked for them.
+    pub away: AtomicU64,
 }
 
 impl Signals {
-    /// Signals that add to a count of retries.
-    pub fn counting(retries: Arc<AtomicU64>) -> Self {
-        Signals { retries, ..Signals::default() }
+    /// Signals that add to counts of retries and of announced bytes.
+    pub fn counting(retries: Arc<AtomicU64>, announced: Arc<Announced>) -> Self {
+        Signals { retries, announced, ..Signals::default() }
     }
 
     /// Tells every thread of the run to stop waiting.
@@ -89,6 +99,16 @@ pub fn count_retry() {
     });
 }
 
+/// Counts bytes that were announced to a store. A store that cannot tell where they are counts nothing.
+pub fn count_announced(bytes: u64, in_memory: bool) {
+    CURRENT.with_borrow(|signals| {
+        if let Some(signals) = signals {
+            let Announced { here, away } = &*signals.announced;
+            (if in_memory { here } else { away }).fetch_add(bytes, Relaxed);
+        }
+    });
+}
+
 /// The longest time between two looks at the signals.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -118,10 +138,16 @@ mod tests {
             let _entered = enter(&signals);
             assert!(pause(Duration::from_millis(1)));
             count_retry();
+            count_announced(5, true);
+            count_announced(7, false);
             signals.cancel();
             assert!(!pause(Duration::from_secs(3600)));
         }
         assert_eq!(signals.retries(), 1);
+        assert_eq!(signals.announced.here.load(Relaxed), 5);
+        assert_eq!(signals.announced.away.load(Relaxed), 7);
+        count_announced(1, true);
+        assert_eq!(signals.announced.here.load(Relaxed), 5, "a thread without a run counts nothing");
         assert!(current().is_none() && !is_cancelled());
     }
 }

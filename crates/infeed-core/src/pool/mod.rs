@@ -8,8 +8,11 @@
 //! a quarter wasted. They are zeroed once, when allocated; after that a reader overwrites what it hands out, so no
 //! `unsafe` is needed.
 
-use crate::{Hold, Result, memory};
+mod room;
+
+use crate::{Hold, Result};
 use bytes::Bytes;
+use room::Room;
 use std::{
     ops::{Deref, DerefMut},
     sync::{
@@ -31,7 +34,7 @@ const CLASSES: usize = 17 * STEPS + 1;
 #[derive(Debug)]
 pub struct Pool {
     /// Last in, first out: the most recent buffer is the most likely to be in the CPU cache.
-    classes: [Mutex<Vec<Box<[u8]>>>; CLASSES],
+    classes: [Mutex<Vec<Room>>; CLASSES],
     /// When each class was last used, by a clock that ticks with every returned buffer.
     used: [AtomicUsize; CLASSES],
     clock: AtomicUsize,
@@ -59,7 +62,7 @@ impl Pool {
     /// Returns a buffer of `len` bytes with unspecified contents.
     pub fn take(self: &Arc<Self>, len: usize) -> Result<PoolBuffer> {
         let Some(class) = class_of(len) else {
-            return Ok(PoolBuffer { room: fresh(len)?, len, home: None });
+            return Ok(PoolBuffer { room: Room::new(len)?, len, home: None });
         };
         let old = self.lock(class).pop();
         let room = match old {
@@ -67,13 +70,13 @@ impl Pool {
                 self.kept.fetch_sub(room.len(), Ordering::Relaxed);
                 room
             }
-            None => fresh(class_size(class))?,
+            None => Room::new(class_size(class))?,
         };
         Ok(PoolBuffer { room, len, home: Some((Arc::clone(self), class)) })
     }
 
     /// Takes a buffer back, or drops it if enough are kept.
-    fn give(&self, class: usize, room: Box<[u8]>) {
+    fn give(&self, class: usize, room: Room) {
         let size = room.len();
         if size > self.limit {
             return;
@@ -99,16 +102,9 @@ impl Pool {
         others.into_iter().find_map(|class| self.lock(class).pop()).map(|room| room.len())
     }
 
-    fn lock(&self, class: usize) -> MutexGuard<'_, Vec<Box<[u8]>>> {
+    fn lock(&self, class: usize) -> MutexGuard<'_, Vec<Room>> {
         self.classes[class].hold()
     }
-}
-
-/// Allocates a buffer.
-fn fresh(len: usize) -> Result<Box<[u8]>> {
-    // Probed first: `vec!` takes zeroed pages from the system without touching them, but aborts when there are none.
-    drop(memory::with_capacity::<u8>(len)?);
-    Ok(vec![0; len].into_boxed_slice())
 }
 
 /// Returns the class for buffers of `len` bytes, if buffers of that size are kept at all.
@@ -132,7 +128,7 @@ fn class_size(class: usize) -> usize {
 /// A buffer on loan. Fill it, then [`PoolBuffer::freeze`] it; it returns to the pool when its last view is dropped.
 #[derive(Debug)]
 pub struct PoolBuffer {
-    room: Box<[u8]>,
+    room: Room,
     len: usize,
     home: Option<(Arc<Pool>, usize)>,
 }

@@ -71,6 +71,7 @@ const RECIPE: &str = r#"{"source": {"paths": ["x"]}, "stage": [{"op": "shuffle",
 
 mod ahead;
 mod chaos;
+mod cold;
 mod join;
 mod resume;
 mod streams;

@@ -7,13 +7,14 @@ mod handles;
 mod look;
 mod map;
 mod missing;
+mod mounts;
 mod walk;
 
 use crate::store::StoreEntry;
 use bytes::Bytes;
 use handles::Handles;
 use infeed_core::pool::Pool;
-use infeed_core::{Error, Found, Result, Shard, Store};
+use infeed_core::{Error, Found, Result, Shard, Store, signals};
 use std::{
     fs::{File, Metadata},
     io::{self, ErrorKind, Read},
@@ -136,11 +137,16 @@ impl Store for LocalStore {
         Some(PathBuf::from(name))
     }
 
+    fn network(&self, name: &str) -> Option<&'static str> {
+        mounts::network(Path::new(name))
+    }
+
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         // Only a hint: errors occur again, and are reported, when the bytes are read.
         if let Ok(file) = self.open(shard, ranges) {
-            for range in ranges {
-                advise::will_need(&file, range.start, range.end.saturating_sub(range.start));
+            for range in ranges.iter().filter(|range| !range.is_empty()) {
+                let len = range.end - range.start;
+                signals::count_announced(len, advise::announce(&file, range.start, len));
             }
         }
     }

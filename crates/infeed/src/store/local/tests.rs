@@ -2,8 +2,11 @@
 #![allow(clippy::single_range_in_vec_init)]
 
 use super::*;
-use infeed_core::StoreExt;
-use std::fs;
+use infeed_core::{
+    StoreExt,
+    signals::{Announced, Signals},
+};
+use std::{fs, sync::atomic::Ordering::Relaxed};
 
 fn folder() -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
@@ -117,4 +120,53 @@ fn lists_by_prefix_and_walks_folders() {
     assert_eq!(walked, all);
     assert!(matches!(store.names(&format!("{root}/none")), Err(Error::NotFound { .. })));
     assert!(store.names(&format!("{root}/c")).is_err());
+}
+
+#[test]
+fn announcing_tells_what_was_in_memory() {
+    let (_dir, root) = folder();
+    let name = format!("{root}/x");
+    fs::write(&name, vec![7; 1 << 20]).unwrap();
+    let store = LocalStore::new();
+    let shard = store.stat_one(&name).unwrap();
+    let announced = Arc::new(Announced::default());
+    let signals = Arc::new(Signals::counting(Arc::default(), Arc::clone(&announced)));
+    let _entered = signals::enter(&signals);
+    let counts = || (announced.here.swap(0, Relaxed), announced.away.swap(0, Relaxed));
+    store.will_read(&shard, &[0..1000, 5000..5000, 200_000..300_000]);
+    let (here, away) = counts();
+    assert_eq!(here + away, 101_000);
+    let file = File::open(&name).unwrap();
+    if advise::in_memory(&file, 0).is_none() {
+        // This file system does not tell: the time decides, and tests are no place for times.
+        return;
+    }
+    assert_eq!(away, 0, "it was just written");
+    // Written back, it can be taken out of memory; but not where memory is all there is. A fast device brings the range back before
+    // it is asked for, so that both answers are right; none is lost.
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    store.will_read(&shard, &[200_000..300_000]);
+    let (here, away) = counts();
+    assert!(matches!((here, away), (100_000, 0) | (0, 100_000)), "{here} here, {away} away");
+    assert_eq!(store.read_one(&shard, 200_000..300_000).unwrap(), vec![7; 100_000]);
+}
+
+#[test]
+fn announcing_what_is_gone_does_no_harm() {
+    let (_dir, root) = folder();
+    let name = format!("{root}/x");
+    fs::write(&name, vec![1; 1 << 20]).unwrap();
+    let store = LocalStore::new();
+    let shard = store.stat_one(&name).unwrap();
+    store.read_one(&shard, 0..10).unwrap();
+    // The file is open already, then it is opened anew, then it is gone.
+    fs::OpenOptions::new().write(true).open(&name).unwrap().set_len(500).unwrap();
+    store.will_read(&shard, &[400..600, 800_000..900_000]);
+    assert!(store.read_one(&shard, 800_000..900_000).is_err());
+    store.will_read(&shard, &[800_000..900_000]);
+    fs::remove_file(&name).unwrap();
+    store.will_read(&shard, &[0..10]);
+    assert!(store.read_one(&shard, 0..10).is_err());
+    assert_eq!(store.network(&name), None);
 }
