@@ -4,7 +4,10 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are used and writes the finished values into the batch.
 
 mod edit;
+mod keep;
 mod mask;
+
+pub use keep::FindCodec;
 
 use crate::{
     Channels, Cover, Dtype, Error, ImageCodec, ImageInfo, Rect, Result, Scratch, Want, shared::Shared,
@@ -64,6 +67,8 @@ enum Origin {
     Shared(Arc<Shared>),
     /// Interleaved u8 rows without padding.
     Raw { data: Arc<Vec<u8>> },
+    /// The same, in memory that cannot be changed.
+    Lent { data: Bytes },
 }
 
 /// Pixels, decoded or not yet, and the operations still to be applied.
@@ -80,6 +85,7 @@ pub struct Image {
     covers: Vec<Cover>,
     /// For masks: pixels are classes, which are moved and never mixed.
     mask: Option<MaskPixels>,
+    was: keep::Was,
     /// How values are finished.
     pub finish: Finish,
 }
@@ -135,6 +141,7 @@ impl Image {
             fill: [0; 4],
             covers: Vec::new(),
             mask: None,
+            was: keep::Was::default(),
             finish: Finish::PLAIN,
         }
     }
@@ -190,7 +197,7 @@ impl Image {
             || left + i64::from(width) > i64::from(self.x.out)
             || top + i64::from(height) > i64::from(self.y.out);
         // Padding is only stored as "outside", so what was cropped must be removed for good before padding is added.
-        let cut = self.x.inside() != (0..self.x.full) || self.y.inside() != (0..self.y.full);
+        let cut = self.is_cut() || self.was.cut;
         if outside && (cut || (padded && self.fill != fill)) {
             self.settle(scratch)?;
         }
@@ -219,7 +226,7 @@ impl Image {
         let (filter, antialias) = if self.is_mask() { (Filter::Nearest, false) } else { (filter, antialias) };
         // Nearest is the only asymmetric filter: it must not be moved after a flip.
         let asymmetric = filter == Filter::Nearest && (self.x.flip || self.y.flip);
-        if !self.x.can_resize() || !self.y.can_resize() || asymmetric {
+        if !self.can_resize() || self.was.resized || asymmetric {
             self.settle(scratch)?;
         }
         self.x.resize(width);
@@ -282,6 +289,7 @@ impl Image {
         }
         match &self.origin {
             Origin::Raw { data } => self.resample_whole(scratch, data, (wx, wy), out),
+            Origin::Lent { data } => self.resample_whole(scratch, data, (wx, wy), out),
             Origin::Shared(shared) => {
                 let data = shared.pixels(self.channels, scratch)?;
                 self.resample_whole(scratch, &data, (wx, wy), out)

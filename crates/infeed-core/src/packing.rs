@@ -1,6 +1,6 @@
 //! Compressed files: their extensions and magic numbers.
 
-use crate::opening::ends_with;
+use crate::opening::{ends_with, without_query};
 
 /// A kind of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,7 @@ impl Packing {
 
     /// Returns the compression that a name indicates.
     pub fn of_name(name: &str) -> Option<Packing> {
+        let name = without_query(name);
         let has = |packing: &Packing| {
             let mut endings = packing.endings().iter().chain(packing.tar_endings());
             endings.any(|ending| ends_with(name, ending))
@@ -97,8 +98,9 @@ impl Packing {
         }
     }
 
-    /// Returns a name without the extension of its compression: `a.jsonl` for `a.jsonl.gz`.
+    /// Returns a name without the extension of its compression: `a.jsonl` for `a.jsonl.gz`, and without the query of a URL.
     pub fn bare(name: &str) -> &str {
+        let name = without_query(name);
         let mut endings = Packing::ALL.iter().flat_map(|packing| packing.endings());
         let ending = endings.find(|ending| ends_with(name, ending));
         ending.map_or(name, |ending| &name[..name.len() - ending.len()])
@@ -113,6 +115,9 @@ mod tests {
     fn names_and_heads_tell_the_compression() {
         assert_eq!(Packing::of_name("a.jsonl.GZ"), Some(Packing::Gzip));
         assert_eq!(Packing::of_name("a.tgz"), Some(Packing::Gzip));
+        assert_eq!(Packing::of_name("https://h/a.jsonl.gz?X-Amz-Signature=b.c"), Some(Packing::Gzip));
+        assert_eq!(Packing::bare("https://h/a.jsonl.gz?X-Amz-Signature=b.c"), "https://h/a.jsonl");
+        assert_eq!(Packing::bare("s3://b/a?.tar"), "s3://b/a?.tar");
         assert_eq!(Packing::of_name(".gz"), None);
         assert_eq!(Packing::bare("a.jsonl.zst"), "a.jsonl");
         assert_eq!(Packing::bare("a.tgz"), "a.tgz");

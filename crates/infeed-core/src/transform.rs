@@ -48,6 +48,12 @@ pub trait Transform: Debug + Send + Sync {
         None
     }
 
+    /// Whether the result depends on the random numbers. What stands before a cache must not: it would be drawn once and then
+    /// kept. A transform that never draws says so.
+    fn is_random(&self) -> bool {
+        true
+    }
+
     /// Changes the value.
     fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()>;
 }

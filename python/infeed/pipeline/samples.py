@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
+from .._typing import CacheTier
 from .._typing import Decoder as DecoderName
 from ..decoders import Decoder
 from ..functions import Function
@@ -150,6 +151,52 @@ class SampleStages(Description):
                 raise TypeError(f"map takes transforms of infeed.transforms and functions, got {transform!r}")
             out = out._call(function)
         return out
+
+    def cache(
+        self,
+        tier: CacheTier,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        limit: int | str | None = None,
+    ) -> Self:
+        """Keep what the stages before make, so that the next epoch and other processes need not make it again.
+
+        ``cache("memory")`` keeps samples in memory that all processes of the machine share (``/dev/shm``), until the last
+        pipeline that uses them is gone. ``cache("disk", path="/nvme/cache")`` keeps them in a folder, for later runs too.
+        ``limit`` is the most that all processes together may take, in bytes or as ``"8GB"``; without it half of the free
+        memory, or most of the free space. Data larger than the limit keeps a part of the rows, the same in every epoch.
+
+        >>> data = infeed.open("train-*.tar").decode(jpg="rgb", cls="int").map(T.Resize(256))
+        >>> data = data.cache("memory", limit="8GB").map(T.RandomCrop(224), T.RandomHorizontalFlip())
+
+        What comes out is the same with and without. Random transforms and Python functions stand behind it. Data or
+        stages that have changed are never mixed with what was kept before, and a state taken with a cache resumes
+        without it. A folder that is full or read-only turns it off with a warning, and the epoch goes on.
+        ``stats()["sample_caches"]`` counts hits and misses; ``infeed cache ls``, ``verify`` and ``clean`` look after
+        the folder.
+
+        A JPEG that was not resized yet is kept encoded: a resize behind the cache may decode it smaller.
+        ``decode(exact=True)`` forbids that, and then its pixels are kept.
+        """
+        if tier not in ("memory", "disk"):
+            raise ValueError(f'cache takes "memory" or "disk", got {tier!r}; a folder is cache("disk", path=...)')
+        if self._functions:
+            raise ValueError(
+                f"cache stands after the Python function `{self._functions[0].name}`, whose results it cannot keep:"
+                " put cache() before it"
+            )
+        if tier == "disk" and path is None:
+            raise ValueError('cache("disk") needs a folder: cache("disk", path="/nvme/cache")')
+        if tier == "memory" and path is not None:
+            raise ValueError('cache("memory") takes no path: cache("disk", path=...) keeps samples in a folder')
+        from ..doors.memory import in_bytes
+
+        stage: dict[str, Any] = {"tier": tier}
+        if path is not None:
+            stage["path"] = os.fspath(path)
+        if limit is not None:
+            stage["limit"] = whole("limit", in_bytes(limit, "limit") or 0)
+        return self._then(op="cache", **stage)
 
     def flat_map(self, function: Callable[..., Iterable[Any]], *, seeded: bool = True) -> Self:
         """Apply a Python function that turns one sample into any number of samples: it returns an iterable.

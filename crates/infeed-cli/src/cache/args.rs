@@ -13,22 +13,22 @@ pub(crate) struct CacheArgs {
 /// What can be done with a cache. All of it works while others use the cache.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List the objects of which a cache has chunks.
+    /// List the objects of which a cache has chunks, and the samples that pipelines keep in it.
     #[command(after_help = "Examples:\n  \
         infeed cache ls /nvme/cache\n  \
         infeed cache ls /dev/shm/cache --json")]
     Ls(FolderArgs),
-    /// Read every chunk and check its length and checksums.
+    /// Read every chunk and every sample and check lengths and checksums.
     #[command(after_help = "Examples:\n  \
         infeed cache verify /nvme/cache\n  \
         infeed cache verify /nvme/cache --repair\n\n\
         Exit codes: 0 all chunks are sound, 1 some are damaged, 2 wrong usage.")]
     Verify(VerifyArgs),
-    /// Remove chunks: all, or those that were not used for some days.
+    /// Remove chunks and samples: all, or those that were not used for some days.
     #[command(after_help = "Examples:\n  \
         infeed cache clean /nvme/cache\n  \
         infeed cache clean --older 7 /nvme/cache\n\n\
-        Jobs that read from the cache go on: what they need is fetched again.")]
+        Jobs that read from the cache go on: what they need is fetched again. Samples of pipelines that run stay.")]
     Clean(CleanArgs),
 }
 

@@ -1,6 +1,7 @@
-//! `infeed cache`: lists, verifies and cleans caches of stores.
+//! `infeed cache`: lists, verifies and cleans caches of stores and of samples.
 
 pub(crate) mod args;
+mod samples;
 
 use crate::{
     fault::Fault,
@@ -26,7 +27,7 @@ pub(crate) fn run(command: &CacheCommand) -> Result<(Report, bool), Fault> {
 }
 
 fn ls(args: &FolderArgs) -> Result<Report, Fault> {
-    let all = tools::objects(&args.folder)?;
+    let (all, shelves) = (tools::objects(&args.folder)?, samples::ls(&args.folder)?);
     let columns = [
         ("object", Align::Left),
         ("size", Align::Right),
@@ -49,20 +50,27 @@ fn ls(args: &FolderArgs) -> Result<Report, Fault> {
     }
     let (chunks, bytes) =
         all.iter().fold((0, 0), |(chunks, bytes), one| (chunks + one.chunks, bytes + one.bytes));
-    let text = format!(
-        "{}{} objects, {} chunks, {}",
-        table.render(),
-        human::count(all.len() as u64),
-        human::count(chunks),
-        human::bytes(bytes)
-    );
+    let mut text = String::new();
+    if !all.is_empty() || shelves.text.is_empty() {
+        text = format!(
+            "{}{} objects, {} chunks, {}",
+            table.render(),
+            human::count(all.len() as u64),
+            human::count(chunks),
+            human::bytes(bytes)
+        );
+    }
+    text = samples::lines(text, &shelves.text);
     let one = |object: &CachedObject| {
         json!({
             "name": object.name, "size": object.size, "chunks": object.chunks, "of": object.of,
             "bytes": object.bytes, "unused_seconds": age(object).map(|age| age.as_secs()),
         })
     };
-    let json = json!({"chunks": chunks, "bytes": bytes, "objects": all.iter().map(one).collect::<Json>()});
+    let json = json!({
+        "chunks": chunks, "bytes": bytes, "objects": all.iter().map(one).collect::<Json>(),
+        "samples": shelves.json,
+    });
     Ok(Report { text, json })
 }
 
@@ -76,7 +84,8 @@ fn ago(seconds: f64) -> String {
 }
 
 fn verify(args: &VerifyArgs) -> Result<(Report, bool), Fault> {
-    let found = tools::verify(&args.folder, args.repair)?;
+    let (found, shelves) =
+        (tools::verify(&args.folder, args.repair)?, samples::verify(&args.folder, args.repair)?);
     let done = if args.repair { ", removed" } else { "" };
     let mut text = String::new();
     for chunk in &found.damaged {
@@ -104,20 +113,29 @@ fn verify(args: &VerifyArgs) -> Result<(Report, bool), Fault> {
             "path": chunk.path.display().to_string(),
         })
     };
+    if found.chunks == 0 && found.is_sound() && !shelves.0.text.is_empty() {
+        text.clear();
+    }
+    let sound = found.is_sound() && shelves.1;
+    let text = samples::lines(text, &shelves.0.text);
     let json = json!({
-        "sound": found.is_sound(), "chunks": found.chunks, "bytes": found.bytes, "left": found.left,
+        "sound": sound, "samples": shelves.0.json, "chunks": found.chunks, "bytes": found.bytes, "left": found.left,
         "counted": found.counted, "repaired": args.repair,
         "damaged": found.damaged.iter().map(one).collect::<Json>(),
     });
-    Ok((Report { text, json }, found.is_sound()))
+    Ok((Report { text, json }, sound))
 }
 
 fn clean(args: &CleanArgs) -> Result<Report, Fault> {
     let older = args.older.map(|days| Duration::from_secs_f64(days * DAY));
-    let cleaned = tools::clean(&args.folder, older)?;
+    let (cleaned, shelves) = (tools::clean(&args.folder, older)?, samples::clean(&args.folder, older)?);
     let used = if cleaned.in_use { "; the cache is in use, and goes on" } else { "" };
     let text =
         format!("{} chunks removed, {}{used}", human::count(cleaned.chunks), human::bytes(cleaned.bytes));
-    let json = json!({"chunks": cleaned.chunks, "bytes": cleaned.bytes, "in_use": cleaned.in_use});
+    let text = if cleaned.chunks == 0 && !shelves.text.is_empty() { String::new() } else { text };
+    let text = samples::lines(text, &shelves.text);
+    let json = json!({
+        "chunks": cleaned.chunks, "bytes": cleaned.bytes, "in_use": cleaned.in_use, "samples": shelves.json,
+    });
     Ok(Report { text, json })
 }

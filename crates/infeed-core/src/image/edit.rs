@@ -37,7 +37,7 @@ impl Image {
                 }
                 Ok(Arc::make_mut(data))
             }
-            Origin::Encoded { .. } | Origin::Shared(_) => {
+            Origin::Encoded { .. } | Origin::Shared(_) | Origin::Lent { .. } => {
                 Err(Error::Internal { what: "a settled image is still encoded".to_owned() })
             }
         }

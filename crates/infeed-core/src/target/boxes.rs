@@ -1,5 +1,7 @@
 //! Boxes around things.
 
+mod keep;
+
 use super::{Canvas, Moves};
 use crate::{Dtype, Error, Result, Tensor, memory};
 use bytes::Bytes;

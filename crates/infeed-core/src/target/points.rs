@@ -1,5 +1,7 @@
 //! Points: the joints of a person, the corners of a face.
 
+mod keep;
+
 use super::{Canvas, Moves};
 use crate::{Dtype, Error, Result, Tensor, memory};
 use bytes::Bytes;

@@ -1,23 +1,51 @@
 //! Making one sample on one thread: decode, transform and write run back to back while the bytes are in cache.
 
+mod keep;
+mod scalar;
+
 use super::{
     Plan, joint,
-    plan::{Branch, Chain, ChainStep, FilterInput, Joint, Start},
+    plan::{Branch, Chain, ChainStep, FilterInput, Joint, SampleFilter, Start},
 };
 use crate::{batch::SampleSlot, order::filter::Scalar};
-use infeed_core::{Context, Dtype, Error, Record, Result, Rng, Scratch, Value};
+use infeed_core::{Bytes, Context, Error, Record, Result, Rng, Scratch, Value};
+use scalar::scalar;
 
-/// Makes a sample from a record and writes it to its slot in the batch. Returns `false` if a filter drops it.
+/// What a sample is made of.
+pub(super) enum Input<'a> {
+    /// The row as it is stored.
+    Stored(&'a mut Record),
+    /// The same; the sample is kept under this number.
+    ToKeep(&'a mut Record, u128),
+    /// What was kept of the sample.
+    Kept(Bytes),
+}
+
+/// Makes a sample and writes it to its slot in the batch. Returns `false` if a filter drops it.
 pub(super) fn make(
     plan: &Plan,
     epoch: u64,
     row: u64,
-    record: &mut Record,
+    input: Input<'_>,
     slot: &mut SampleSlot<'_>,
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let branch = plan.branch(row);
+    let mut empty = Record::default();
+    let (record, stamp, bytes) = match input {
+        Input::Stored(record) => (record, None, None),
+        Input::ToKeep(record, stamp) => (record, Some(stamp), None),
+        Input::Kept(bytes) => (&mut empty, None, Some(bytes)),
+    };
     let mut maker = Maker { plan, branch, epoch, row, record, scratch, begun: vec![] };
+    match (&branch.kept, stamp, bytes) {
+        (Some(kept), _, Some(bytes)) => return maker.go_on(kept, bytes, slot),
+        (Some(kept), Some(stamp), None) => return maker.make_and_keep(kept, stamp, slot),
+        (None, _, Some(_)) => {
+            return Err(Error::Internal { what: "a sample was kept by nobody".to_owned() });
+        }
+        (_, _, None) => {}
+    }
     let together = !branch.joints.is_empty() || branch.chains.iter().any(|c| !c.forks.is_empty());
     if !branch.filters.is_empty() || together {
         return maker.in_stages(slot);
@@ -126,6 +154,10 @@ impl<'a> Maker<'a> {
                     image.share();
                 }
                 for copy in &fork.to {
+                    // One that was made before the sample was kept came with it.
+                    if self.begun[*copy].is_some() {
+                        continue;
+                    }
                     let value = self.decoded(&self.branch.chains[*copy], value.clone())?;
                     self.begun[*copy] = Some(FieldUnderWay { value, done: 0, forks: 0 });
                 }
@@ -167,8 +199,17 @@ impl<'a> Maker<'a> {
     fn in_stages(&mut self, slot: &mut SampleSlot<'_>) -> Result<bool> {
         let branch = self.branch;
         self.begun = branch.chains.iter().map(|_| None).collect();
+        if !self.passes(&branch.filters)? {
+            return Ok(false);
+        }
+        self.write((0..branch.joints.len()).map(|number| &branch.joints[number]), slot)?;
+        Ok(true)
+    }
+
+    /// Whether all of these filters let the sample pass.
+    fn passes(&mut self, filters: &[SampleFilter]) -> Result<bool> {
         let mut scalars: Vec<Scalar<'static>> = vec![];
-        for filter in &branch.filters {
+        for filter in filters {
             scalars.clear();
             for fact in &filter.facts {
                 scalars.push(match fact {
@@ -184,8 +225,13 @@ impl<'a> Maker<'a> {
                 return Ok(false);
             }
         }
+        Ok(true)
+    }
+
+    /// Takes the rest of the steps and writes all fields.
+    fn write(&mut self, joints: impl Iterator<Item = &'a Joint>, slot: &mut SampleSlot<'_>) -> Result<()> {
         // A field that is written is used up, so all that needs others comes first.
-        for part in branch.joints.iter().flat_map(|j| &j.parts) {
+        for part in joints.flat_map(|j| &j.parts) {
             self.reach(part.column, part.after + 1)?;
         }
         for (column, (name, _)) in self.plan.spec.fields.iter().enumerate() {
@@ -193,7 +239,7 @@ impl<'a> Maker<'a> {
             let value = self.begun[column].take().map(|b| b.value).unwrap_or_default();
             slot.put(column, value, self.scratch).map_err(|e| e.in_field(name))?;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn known(&self, name: &str) -> Scalar<'static> {
@@ -205,71 +251,4 @@ impl<'a> Maker<'a> {
             _ => Scalar::Int(source.row_bytes(self.row, &self.plan.fields) as i64),
         }
     }
-}
-
-/// Converts a value to what filters compare.
-fn scalar(value: &Value, part: Option<&str>) -> Result<Scalar<'static>> {
-    Ok(match value {
-        Value::Missing => Scalar::None,
-        Value::Text(text) => Scalar::Text(text.to_string().into()),
-        Value::Json(text) => json(text, part)?,
-        Value::Image(image) => {
-            Scalar::Int(i64::from(if part == Some("width") { image.width() } else { image.height() }))
-        }
-        Value::Tensor(t) => number(t.dtype, &t.data)?,
-        other => return Err(Error::sample(format!("a filter cannot compare {}", other.what()))),
-    })
-}
-
-fn number(dtype: Dtype, data: &[u8]) -> Result<Scalar<'static>> {
-    macro_rules! read {
-        ($t:ty) => {
-            <$t>::from_ne_bytes(
-                data.try_into()
-                    .map_err(|_| Error::sample("a filter compares single numbers, and this is an array"))?,
-            )
-        };
-    }
-    Ok(match dtype {
-        Dtype::Bool => Scalar::Bool(read!(u8) != 0),
-        Dtype::U8 => Scalar::Int(read!(u8).into()),
-        Dtype::I8 => Scalar::Int(read!(i8).into()),
-        Dtype::U16 => Scalar::Int(read!(u16).into()),
-        Dtype::I16 => Scalar::Int(read!(i16).into()),
-        Dtype::U32 => Scalar::Int(read!(u32).into()),
-        Dtype::I32 => Scalar::Int(read!(i32).into()),
-        Dtype::U64 => {
-            let n = read!(u64);
-            i64::try_from(n).map_or(Scalar::Float(n as f64), Scalar::Int)
-        }
-        Dtype::I64 => Scalar::Int(read!(i64)),
-        Dtype::F16 => Scalar::Float(half::f16::from_bits(read!(u16)).into()),
-        Dtype::Bf16 => Scalar::Float(half::bf16::from_bits(read!(u16)).into()),
-        Dtype::F32 => Scalar::Float(read!(f32).into()),
-        Dtype::F64 => Scalar::Float(read!(f64)),
-    })
-}
-
-/// Looks up a path such as `a.b.0` in a JSON value.
-fn json(text: &str, part: Option<&str>) -> Result<Scalar<'static>> {
-    let whole: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| Error::sample(format!("not JSON: {e}")))?;
-    let mut found = Some(&whole);
-    for step in part.into_iter().flat_map(|p| p.split('.')) {
-        found = found.and_then(|v| match v {
-            serde_json::Value::Array(list) => step.parse::<usize>().ok().and_then(|i| list.get(i)),
-            other => other.get(step),
-        });
-    }
-    Ok(match found {
-        None | Some(serde_json::Value::Null) => Scalar::None,
-        Some(serde_json::Value::Bool(b)) => Scalar::Bool(*b),
-        Some(serde_json::Value::String(s)) => Scalar::Text(s.clone().into()),
-        Some(serde_json::Value::Number(n)) => {
-            n.as_i64().map_or_else(|| Scalar::Float(n.as_f64().unwrap_or(f64::NAN)), Scalar::Int)
-        }
-        Some(_) => {
-            return Err(Error::sample("a filter cannot compare a list or an object: name a part of it"));
-        }
-    })
 }

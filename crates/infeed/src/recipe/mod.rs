@@ -1,10 +1,12 @@
 //! The serialisable description of a pipeline: what Python builds, what a file holds, what a checkpoint hashes.
 
+mod cache;
 mod join;
 mod list;
 mod pack;
 mod stage;
 
+pub use cache::{CacheRecipe, CacheTier};
 pub use join::Join;
 pub use list::{Integers, Reals};
 pub use pack::{Long, PackMode, PackRecipe, Rest};

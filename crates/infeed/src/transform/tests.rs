@@ -95,6 +95,16 @@ fn the_address_decides() {
     }
 }
 
+/// A cache keeps what stands before it, so nothing that is drawn may say that it is not.
+#[test]
+fn what_says_that_it_is_not_random_never_varies() {
+    for (entry, args) in alone() {
+        let first = run(entry, &args, 0).1;
+        let varies = (1..60).any(|row| run(entry, &args, row).1 != first);
+        assert_eq!(entry.make(&args).unwrap().is_random(), varies, "{}", entry.name);
+    }
+}
+
 #[test]
 fn only_images_are_taken() {
     for entry in ENTRIES {

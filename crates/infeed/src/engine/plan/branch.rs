@@ -1,7 +1,12 @@
 //! Branches: what happens to the fields of a row.
 
-use super::{filter::SampleFilter, joints::Joint, targets::Target};
-use crate::{decode, families, transform};
+use super::{
+    filter::SampleFilter,
+    joints::Joint,
+    keeping::{Cut, Kept},
+    targets::Target,
+};
+use crate::{decode, families, recipe::Stage, transform};
 use infeed_core::{Decoder, Dim, Error, FieldKind, FieldSpec, Reach, Result, Spec, Transform};
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -118,6 +123,15 @@ pub(crate) struct Branch {
     pub(crate) joints: Vec<Joint>,
     /// Fields that were not selected.
     pub(super) dropped: Vec<Arc<str>>,
+    /// The stages that work on its samples, and where they come from, as far as a cache must know.
+    pub(super) history: Vec<Stage>,
+    pub(super) origin: String,
+    /// The first random transform.
+    pub(super) random: Option<String>,
+    /// Where samples are kept, between the stages.
+    pub(super) cut: Option<Cut>,
+    /// The same, once all is settled.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Branch {
@@ -133,6 +147,11 @@ impl Branch {
             targets: vec![],
             joints: vec![],
             dropped: vec![],
+            history: vec![],
+            origin: String::new(),
+            random: None,
+            cut: None,
+            kept: None,
         }
     }
 
@@ -212,6 +231,9 @@ impl Branch {
     ) -> Result<()> {
         let made: Arc<dyn Transform> =
             Arc::from(families::find(&transform::entries(), name, "transform")?.make(args)?);
+        if made.is_random() {
+            self.random.get_or_insert_with(|| name.to_owned());
+        }
         let reach = made.reach();
         let fields: Vec<usize> = if on.is_empty() {
             let found = self.places(reach);

@@ -15,6 +15,8 @@ pub enum Role {
     Fields,
     /// The content of a sample.
     Sample,
+    /// What is kept of the work: no sample and no place changes with it.
+    Cache,
     /// Packing of documents into sequences: other samples, in an order of their own.
     Pack,
     /// How samples become batches.
@@ -55,6 +57,7 @@ impl Stage {
             Stage::Decode { .. } => ("decode", Role::Sample),
             Stage::Copy { .. } => ("views", Role::Sample),
             Stage::Map { .. } => ("map", Role::Sample),
+            Stage::Cache(_) => ("cache", Role::Cache),
             Stage::Pack(_) => ("pack", Role::Pack),
             Stage::Batch { .. } => ("batch", Role::Batch),
             Stage::MapBatch { .. } => ("map_batch", Role::BatchContent),

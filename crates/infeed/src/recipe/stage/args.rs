@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShuffleKind {
-    /// Depends on the source: global if rows can be addressed, a buffer for streams.
+    /// Depends on the source: global if rows can be addressed, blocks for tables, sliding if the data is far away, a buffer for
+    /// streams.
     #[default]
     Auto,
     /// A permutation of all rows.
     Global,
     /// Blocks (shards, row groups) in random order, rows shuffled inside a window of them.
     Block,
+    /// Blocks in random order, a window of them open at a time: the next opens when the rows of the oldest are used up.
+    Sliding,
     /// Through a buffer, as in WebDataset.
     Buffer,
     /// No shuffle.

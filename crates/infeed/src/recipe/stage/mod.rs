@@ -6,7 +6,7 @@ mod args;
 pub use about::{About, Role};
 pub use args::{PadMasks, PerField, PerRow, Ragged, ShuffleKind, Use};
 
-use super::{Integers, PackRecipe, Reals};
+use super::{CacheRecipe, Integers, PackRecipe, Reals};
 use crate::order::{Balance, Last, Lengths};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -187,6 +187,8 @@ pub enum Stage {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         args: Map<String, Json>,
     },
+    /// Keeps what the stages before it make. It changes nothing about what comes out, so it is no part of a state.
+    Cache(CacheRecipe),
     /// Packs documents of any length into sequences of one length.
     Pack(PackRecipe),
     /// Makes batches.

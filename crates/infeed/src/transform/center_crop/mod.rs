@@ -36,6 +36,10 @@ fn start(side: u32, crop: u32) -> i64 {
 }
 
 impl Transform for CenterCrop {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_place("CenterCrop", input)?;
         Ok(input.with_size(fixed(self.height), fixed(self.width)))

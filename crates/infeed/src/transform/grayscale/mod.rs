@@ -46,6 +46,10 @@ fn gray(image: &mut Image, channels: u8, context: &mut Context<'_>) -> Result<()
 }
 
 impl Transform for Grayscale {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_colours("Grayscale", input)?;
         let mut out = input.clone();

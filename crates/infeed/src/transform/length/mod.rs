@@ -20,6 +20,10 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl Transform for Length {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         match input.kind {
             FieldKind::Array if input.shape.is_empty() => {

@@ -65,6 +65,10 @@ impl Normalize {
 }
 
 impl Transform for Normalize {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("Normalize", input)?;
         if let Some((_, _, Dim::Fixed(c))) = input.image_dims()

@@ -113,6 +113,10 @@ impl Pad {
 }
 
 impl Transform for Pad {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_place("Pad", input)?;
         let [left, top, right, bottom] = self.sides;

@@ -68,6 +68,10 @@ impl PadTo {
 }
 
 impl Transform for PadTo {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_array("PadTo", input)?;
         element(input.dtype, self.value).ok_or_else(|| {

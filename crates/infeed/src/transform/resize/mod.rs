@@ -82,6 +82,10 @@ impl Resize {
 }
 
 impl Transform for Resize {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_place("Resize", input)?;
         let size = match (self.size_if_fixed(), input.image_dims()) {

@@ -15,6 +15,10 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl Transform for ToChw {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("ToCHW", input)?;
         Ok(input.with_layout(PixelLayout::Chw))

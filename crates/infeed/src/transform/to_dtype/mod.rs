@@ -38,6 +38,10 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl Transform for ToDtype {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         let (images, masks) = (
             [Dtype::U8, Dtype::F32, Dtype::F16, Dtype::Bf16].as_slice(),

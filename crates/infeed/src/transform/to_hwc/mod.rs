@@ -15,6 +15,10 @@ fn build(_: &Args) -> Result<Box<dyn Transform>> {
 }
 
 impl Transform for ToHwc {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_image("ToHWC", input)?;
         Ok(input.with_layout(PixelLayout::Hwc))

@@ -98,6 +98,10 @@ fn token(args: &Args, name: &str) -> Result<Option<Token>> {
 struct Workers(Vec<Worker>);
 
 impl Transform for Tokenize {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         if input.kind == FieldKind::Text {
             return Ok(FieldSpec::array(self.dtype, vec![Dim::Any]));

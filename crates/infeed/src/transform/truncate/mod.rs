@@ -43,6 +43,10 @@ pub(super) fn need_array(name: &str, input: &FieldSpec) -> Result<()> {
 }
 
 impl Transform for Truncate {
+    fn is_random(&self) -> bool {
+        false
+    }
+
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
         need_array("Truncate", input)?;
         let mut out = input.clone();
