@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
+
 
 def short(recipe: dict[str, Any]) -> str:
     """A recipe on one line."""
@@ -17,7 +19,8 @@ def short(recipe: dict[str, Any]) -> str:
     if "join" in source:
         parts = ", ".join(short(part) for part in source["part"])
         return " -> ".join([f"infeed.{source['join']['op']}([{parts}])", *stages])
-    return " -> ".join([f"infeed.open({source['paths']})", *stages])
+    # The signature of a URL is in the recipe, and not for everybody who sees a log.
+    return " -> ".join([_core.shown(f"infeed.open({source['paths']})"), *stages])
 
 
 def integers(array: npt.NDArray[Any]) -> list[int] | dict[str, str]:

@@ -181,10 +181,12 @@ impl FormatEntry {
 
     /// Returns how sure the entry is of a file.
     pub fn look(&self, file: &FileLook<'_>) -> Option<Guess> {
+        self.recognise.map_or_else(|| self.look_usual(file), |recognise| recognise(file))
+    }
+
+    /// Returns how sure an entry is that knows a file by its name and its first bytes.
+    pub fn look_usual(&self, file: &FileLook<'_>) -> Option<Guess> {
         let named = self.has_ending(file.name);
-        if let Some(recognise) = self.recognise {
-            return recognise(file);
-        }
         let there = |m: &Magic| file.head.get(m.at..).is_some_and(|rest| rest.starts_with(m.bytes));
         match (named, self.magic.iter().any(there)) {
             (true, true) => Some(Guess::new(Sure::Certain)),
@@ -211,6 +213,12 @@ impl FormatEntry {
             ))
         })
     }
+}
+
+/// The name of a file without the query of its URL, where a signed URL has its signature.
+pub fn without_query(name: &str) -> &str {
+    let web = name.starts_with("https://") || name.starts_with("http://");
+    name.split_once('?').filter(|_| web).map_or(name, |(path, _)| path)
 }
 
 /// Whether a name has an extension, ignoring case, and something before it.

@@ -1,12 +1,32 @@
 //! Sources: rows by number.
 
-use crate::{Error, Record, Result, Spec, format::Fields};
+use crate::{Cache, Error, Record, Result, Shard, Spec, format::Fields};
 use serde_json::{Map, Value as Json};
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, ops::Range, sync::Arc};
 
 /// A field, the name of its decoder, and the decoder's arguments. Without a name the field is not decoded: it lies in an image
 /// and cannot follow it, so that nothing may move the image away from it.
 pub type FieldDecoder = (Arc<str>, &'static str, Map<String, Json>);
+
+/// What fetching some rows costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadCost {
+    /// Bytes of the fields.
+    pub used: u64,
+    /// Bytes that are fetched to have them.
+    pub read: u64,
+    /// Requests for these bytes.
+    pub requests: u64,
+}
+
+/// How rows that are far away are fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fetching {
+    /// The rows that are wanted; neighbours among them together.
+    Rows,
+    /// All rows of their blocks.
+    Blocks,
+}
 
 /// Everything that can be read by row number: store x format, a folder, a wrapped data set.
 pub trait Source: Debug + Send + Sync {
@@ -29,6 +49,14 @@ pub trait Source: Debug + Send + Sync {
     /// together.
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>>;
 
+    /// Returns a number for each row that differs from that of every other row, and becomes another one when the data of these
+    /// fields changes: over name, size and version of what holds it, and its place there ([`Stamp`](crate::Stamp)). A row without
+    /// one, such as a file that is not there, is read as usual. `None`, for no rows too, if the source cannot tell whether its
+    /// data has changed.
+    fn stamps(&self, _rows: &[u64], _fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        None
+    }
+
     /// Announces that these rows will be fetched soon. Only a hint: doing nothing is correct.
     fn will_fetch(&self, _rows: &[u64], _fields: &[Arc<str>]) {}
 
@@ -38,14 +66,42 @@ pub trait Source: Debug + Send + Sync {
         self.will_fetch(rows, fields);
     }
 
+    /// Estimates what it costs to fetch these rows together, if the data is far away. `None` if nobody knows.
+    fn read_cost(&self, _rows: &[u64], _fields: &[Arc<str>], _fetching: Fetching) -> Option<ReadCost> {
+        None
+    }
+
+    /// Returns the kind of network file system that the data is on, if it is on one ([`Store::network`](crate::Store::network)).
+    fn network(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns how many bytes can be announced now, if the data is so far away that rows should be announced long before they
     /// are fetched ([`Store::room_ahead`](crate::Store::room_ahead)).
     fn room_ahead(&self) -> Option<u64> {
         None
     }
 
+    /// Says which step of a run the announcements that follow are for, and that the rows of all steps before `done` were fetched
+    /// ([`Store::ahead_for`](crate::Store::ahead_for)).
+    fn ahead_for(&self, _run: u64, _step: u64, _done: u64) {}
+
     /// Says that rows which were announced and not fetched are no longer wanted.
     fn forget_ahead(&self) {}
+
+    /// Returns the caches through which it reads.
+    fn caches(&self) -> Vec<&dyn Cache> {
+        Vec::new()
+    }
+
+    /// Returns the objects in which its rows lie. Empty if it cannot say.
+    fn objects(&self) -> Vec<Shard> {
+        Vec::new()
+    }
+
+    /// Calls `each` with the bytes that these rows need, and the number of their object. Errors leave bytes out: they are
+    /// reported when the rows are fetched.
+    fn bytes_of(&self, _rows: &[u64], _fields: &[Arc<str>], _each: &mut dyn FnMut(usize, Range<u64>)) {}
 
     /// Returns the names of the classes that a `label` field numbers, if the source has them.
     fn classes(&self) -> &[String] {

@@ -1,8 +1,10 @@
 //! Stores: bytes by name and range.
 
 pub mod below;
+mod cache;
 mod forward;
 
+pub use cache::{Cache, CacheCounts, Foresight};
 pub use forward::forward;
 
 use crate::{Error, Result};
@@ -53,9 +55,25 @@ pub trait Store: Debug + Send + Sync {
     /// [`Error::NotFound`].
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>>;
 
+    /// Returns what [`Store::stat`] does for those of these objects that are there, and `None` for the others.
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        let one = |name: &String| match self.stat(std::slice::from_ref(name)) {
+            Ok(mut found) => Ok(found.pop()),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(other) => Err(other),
+        };
+        names.iter().map(one).collect()
+    }
+
     /// Returns the bytes of each range, in the same order. A range beyond the end is an error, never a short read; so
     /// is an object that is known to have changed since the shard was listed.
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
+
+    /// Returns the kind of network file system that an object is on, such as `nfs`, if it is on one: reads then take a round trip each,
+    /// so they should be large and many at a time.
+    fn network(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
 
     /// Announces that these ranges will be read soon. Only a hint: doing nothing is correct.
     fn will_read(&self, _shard: &Shard, _ranges: &[Range<u64>]) {}
@@ -64,6 +82,15 @@ pub trait Store: Debug + Send + Sync {
     /// should be announced already. `None` for stores where a read takes no longer than the work on its bytes.
     fn room_ahead(&self) -> Option<u64> {
         None
+    }
+
+    /// Says which step of a run the announcements that follow are for, and that all steps before `done` were read: what was
+    /// announced for those alone is not needed again. Only a hint.
+    fn ahead_for(&self, _run: u64, _step: u64, _done: u64) {}
+
+    /// Returns what a user should know of how the objects that were looked up are read; for `explain`.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Says that what was announced and not read is no longer wanted.
@@ -128,6 +155,11 @@ pub trait Store: Debug + Send + Sync {
     /// Writes a whole object, replacing one of the same name, where the store can be written to.
     fn put(&self, name: &str, _bytes: Bytes) -> Result<()> {
         Err(Error::argument(format!("`{name}`: this store is only read")))
+    }
+
+    /// Returns the cache that this store is or reads through, if there is one.
+    fn cache(&self) -> Option<&dyn Cache> {
+        None
     }
 
     /// Returns the local file of an object, for formats that can only be read from one (their table entry says so).

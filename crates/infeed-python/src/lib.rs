@@ -16,6 +16,7 @@ mod items;
 mod loader;
 mod plan;
 mod run;
+mod search;
 mod stage;
 mod stores;
 mod tables;
@@ -30,6 +31,7 @@ static ALLOCATOR: infeed::reserve::Allocator = infeed::reserve::Allocator;
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    search::log_searches();
     m.add_class::<array::Array>()?;
     m.add_class::<batch::Batch>()?;
     m.add_class::<chain::Chain>()?;
@@ -56,6 +58,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(tables::cache_folder, m)?)?;
     m.add_function(wrap_pyfunction!(tables::check_store, m)?)?;
     m.add_function(wrap_pyfunction!(tables::remote_stats, m)?)?;
+    m.add_function(wrap_pyfunction!(tables::shown, m)?)?;
     m.add_function(wrap_pyfunction!(tables::find_world, m)?)?;
     m.add_function(wrap_pyfunction!(tables::token_list, m)?)?;
     m.add_function(wrap_pyfunction!(tables::command, m)?)?;

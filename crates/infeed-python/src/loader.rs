@@ -179,11 +179,12 @@ impl Loader {
     /// The statistics of the loader, as JSON.
     fn stats_json(&self, py: Python<'_>) -> PyResult<String> {
         let stats = self.with(py, |loader| loader.stats());
-        serde_json::to_string(&stats).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+        let text = serde_json::to_string(&stats).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        Ok(infeed::shown(&text).into_owned())
     }
 
     /// The statistics of the loader, as text.
     fn stats_text(&self, py: Python<'_>) -> String {
-        self.with(py, |loader| loader.stats()).to_string()
+        infeed::shown(&self.with(py, |loader| loader.stats()).to_string()).into_owned()
     }
 }

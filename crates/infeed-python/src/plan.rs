@@ -154,6 +154,6 @@ impl Plan {
     }
 
     fn explain(&self) -> String {
-        self.inner.explain()
+        infeed::shown(&self.inner.explain()).into_owned()
     }
 }

@@ -33,6 +33,12 @@ pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {
     infeed::format::cache_folder()
 }
 
+/// A text without the signatures and passwords of the URLs in it.
+#[pyfunction]
+pub(crate) fn shown(text: &str) -> String {
+    infeed::shown(text).into_owned()
+}
+
 /// What was asked of remote stores since the process began, as JSON.
 #[pyfunction]
 pub(crate) fn remote_stats() -> PyResult<String> {
@@ -40,19 +46,21 @@ pub(crate) fn remote_stats() -> PyResult<String> {
 }
 
 /// Runs the suite of stores over a remote one, for tests. Objects are written through the store, or into the folder that a web
-/// server shows. Returns what is wrong.
+/// server shows; `lists` says whether it has listings. Returns what is wrong.
 #[pyfunction]
-#[pyo3(signature = (root, options, folder=None))]
+#[pyo3(signature = (root, options, folder=None, lists=None))]
 pub(crate) fn check_store(
     py: Python<'_>,
     root: String,
     options: &str,
     folder: Option<PathBuf>,
+    lists: Option<bool>,
 ) -> PyResult<Vec<String>> {
     let options = serde_json::from_str(options).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(py.detach(move || {
         let store: Arc<dyn Store> = Arc::new(Stores::with(options));
-        let (writer, prefix, lists) = (Arc::clone(&store), root.clone(), folder.is_none());
+        let lists = lists.unwrap_or(folder.is_none());
+        let (writer, prefix) = (Arc::clone(&store), root.clone());
         let put: PutObject = Box::new(move |name, bytes| {
             // If nothing was written, the suite will notice.
             let _ = match &folder {

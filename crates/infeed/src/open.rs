@@ -13,7 +13,7 @@ use crate::{
     },
     stream::Opening,
 };
-use infeed_core::{Error, OpenRequest, Opened, Result, Store, StoreExt};
+use infeed_core::{Cache, Error, OpenRequest, Opened, Result, Store, StoreExt};
 use std::sync::Arc;
 
 /// So many bytes of a damaged shard are looked at.
@@ -39,7 +39,8 @@ pub fn open_source(recipe: &SourceRecipe) -> Result<Opened> {
 
 /// Opens what one part of a recipe reads, and adds what is to be said of where its bytes come from.
 pub fn open_noted(recipe: &SourceRecipe, notes: &mut Vec<String>) -> Result<Opened> {
-    let mut store: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
+    let all: Arc<dyn Store> = Arc::new(Stores::with(recipe.store.clone()));
+    let mut store = Arc::clone(&all);
     let (mut cache, mut staged) = (None, None);
     if let Some(folder) = &recipe.cache {
         store = Arc::clone(cache.insert(CacheStore::open(store, cache_options(folder, recipe.cache_limit))?))
@@ -49,9 +50,30 @@ pub fn open_noted(recipe: &SourceRecipe, notes: &mut Vec<String>) -> Result<Open
         store = Arc::clone(staged.insert(Arc::new(StagedStore::new(store, folder)?))) as _;
     }
     let opened = open_in(store, recipe)?;
-    notes.extend(cache.map(|cache| format!("cached  {}", cache.describe())));
+    notes.extend(all.notes().into_iter().map(|note| format!("fetched {note}")));
+    notes
+        .extend(cache.map(|cache| format!("cached  {}{}", cache.describe(), what_is_kept(&*cache, &opened))));
     notes.extend(staged.map(|staged| format!("staged  {}", staged.describe())));
     Ok(opened)
+}
+
+/// What a cache can keep of the data, if its size is known.
+fn what_is_kept(cache: &dyn Cache, opened: &Opened) -> String {
+    let objects = match opened {
+        Opened::Rows(source) => source.objects(),
+        Opened::Stream(_) => Vec::new(),
+    };
+    let needed: u64 = objects.iter().map(|object| cache.room_for(object.size)).sum();
+    if needed == 0 {
+        return String::new();
+    }
+    let again = 100.0 * (1.0 - cache.limit() as f64 / needed as f64);
+    match again <= 0.0 {
+        true => "; it keeps all of the data".to_owned(),
+        false => format!(
+            "; it keeps what is needed most often: about {again:.0} % of the bytes come again in each epoch"
+        ),
+    }
 }
 
 /// A cache in a folder, or for `memory` in the memory that processes share, one for each user.

@@ -15,6 +15,7 @@ from ..functions.layer import Layer
 from ..launch import world
 from ..reports import Ledger, Stats, with_remote
 from . import live
+from .caches import warn_of_caches
 from .dummy import Dummy, made_up
 from .face import Face
 from .memory import in_bytes
@@ -206,6 +207,8 @@ class Loader(Numbered, Face):
 
     def _batches(self, run: _core.Run | GivenRun) -> Iterator[Any]:
         self._runs.append(run)
+        # Also called when the interpreter ends, where names of modules are gone.
+        warn = warn_of_caches
         try:
             if not self._looks_ahead and self._layer is None:
                 while (batch := run.next()) is not None:
@@ -224,6 +227,7 @@ class Loader(Numbered, Face):
             run.close()
             if run in self._runs:
                 self._runs.remove(run)
+            warn(self)
 
     @property
     def _looks_ahead(self) -> bool:

@@ -13,7 +13,7 @@ use crate::{
 use args::TableArgs;
 use infeed_core::{
     Error, FileLook, FolderLook, FormatEntry, Found, Guess, OpenRequest, Opened, Result, Shard, Source,
-    Store, StoreExt, Sure, parallel, registry,
+    Stamp, Store, StoreExt, Sure, parallel, registry,
 };
 use serde_json::{Map, Value as Json, json};
 use std::{cmp::Reverse, sync::Arc};
@@ -114,15 +114,21 @@ pub fn open_table(
 fn table(format: &TableFormat, request: &OpenRequest<'_>) -> Result<TableSource> {
     let OpenRequest { store, paths, listed, threads, .. } = *request;
     let args = TableArgs::parse(&request.args()?)?;
-    let shards = files::expand(format, &**store, paths, listed, args.split.as_deref())?;
+    let found = files::expand(format, &**store, paths, listed, args.split.as_deref())?;
     let limit = Arc::new(BlockLimit::default());
     let files =
-        ShardFiles { entry: &format.entry, store, shards: &shards, args: &args, limit: &limit, threads };
+        ShardFiles { entry: &format.entry, store, shards: &found, args: &args, limit: &limit, threads };
     let shards = (format.shards)(&files)?;
     shards.iter().try_for_each(|shard| depth::check(shard.schema(), shard.name()))?;
     let columns = fields::columns(&shards, &args)?;
     let fields = fields::fields(&columns, &args)?;
-    TableSource::new((format.entry.name, store, limit), shards, columns, fields, &args)
+    let mut source = TableSource::new((format.entry.name, store, limit), shards, columns, fields, &args)?;
+    if source.shards.len() == found.len() {
+        let stamp =
+            |(shard, file): (&Arc<dyn Blocks>, &Shard)| Stamp::of(file).filter(|_| shard.shows_changes());
+        source.stamps = source.shards.iter().zip(&found).map(stamp).collect();
+    }
+    Ok(source)
 }
 
 /// Returns the format of a file or folder, by its first bytes and its name.

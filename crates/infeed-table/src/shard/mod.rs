@@ -48,6 +48,11 @@ pub(crate) trait Blocks: Debug + Send + Sync {
         None
     }
 
+    /// Whether a changed content shows in size and time of the file.
+    fn shows_changes(&self) -> bool {
+        true
+    }
+
     /// Estimates the size in bytes of a top-level column over all rows.
     fn column_bytes(&self, column: usize) -> u64;
 }

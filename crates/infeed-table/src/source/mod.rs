@@ -25,7 +25,7 @@ use crate::{
     shard::{Blocks, limit::BlockLimit},
     source::{filter::Kept, lookup::Lookup},
 };
-use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Store, Tensor, Value};
+use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Stamp, Store, Tensor, Value};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, atomic::Ordering},
@@ -44,6 +44,8 @@ pub struct TableSource {
     /// The files that columns may name.
     pub(crate) cell_files: CellFiles,
     pub(crate) shards: Vec<Arc<dyn Blocks>>,
+    /// The stamp of each shard, where its changes show.
+    pub(crate) stamps: Vec<Option<Stamp>>,
     pub(crate) columns: Columns,
     pub(crate) spec: Spec,
     /// The origin of each field of the spec.
@@ -120,6 +122,7 @@ impl TableSource {
             store: Arc::clone(store),
             cell_files: CellFiles::new(args.files.as_deref()),
             shards,
+            stamps: vec![],
             columns,
             spec,
             made,

@@ -1,11 +1,11 @@
 //! Implements [`Source`] for tables.
 
 use crate::{
-    block::decode::unpacked,
+    block::{MadeOf, decode::unpacked},
     field::{ColumnForm, numbers},
     source::{TableSource, filter::Kept},
 };
-use infeed_core::{Dtype, Error, Hold, Record, Result, Source, Spec, parallel};
+use infeed_core::{Cache, Dtype, Error, Hold, Record, Result, Source, Spec, parallel};
 use std::sync::Arc;
 
 impl Source for TableSource {
@@ -25,12 +25,24 @@ impl Source for TableSource {
 
     /// Returns the number of the row within its shard, before filtering.
     fn key(&self, row: u64) -> String {
-        let Some((block, inside)) = self.lookup.find(row) else { return String::new() };
-        let inside = match &self.kept[block] {
-            Kept::All => inside as u64,
-            Kept::Some(rows) => u64::from(rows[inside]),
+        self.number(row).map_or_else(String::new, |(_, number)| number.to_string())
+    }
+
+    /// Cells that name files say nothing about these.
+    fn stamps(&self, rows: &[u64], fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let set = self.set(fields).ok()?;
+        let files = |made: &Arc<MadeOf>| match &**made {
+            MadeOf::Column { field, .. } => matches!(self.columns.fields[*field].how, ColumnForm::File),
+            _ => false,
         };
-        (self.block_starts[block] + inside).to_string()
+        if self.stamps.is_empty() || self.stamps.contains(&None) || set.made.iter().any(files) {
+            return None;
+        }
+        let stamp = |row: &u64| {
+            let (shard, number) = self.number(*row)?;
+            Some(self.stamps.get(shard).copied()??.number(number).get())
+        };
+        Some(rows.iter().map(stamp).collect())
     }
 
     fn row_bytes(&self, _row: u64, fields: &[Arc<str>]) -> u64 {
@@ -82,9 +94,17 @@ impl Source for TableSource {
         self.store.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.store.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.announced.hold().clear();
         self.store.forget_ahead();
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.store.cache().into_iter().collect()
     }
 
     fn block_rows(&self) -> &[u64] {
@@ -122,5 +142,17 @@ impl Source for TableSource {
             text += &format!("; {} blocks left out by their statistics", self.skipped);
         }
         text
+    }
+}
+
+impl TableSource {
+    /// The shard of a row, and its number there before filtering.
+    fn number(&self, row: u64) -> Option<(usize, u64)> {
+        let (block, inside) = self.lookup.find(row)?;
+        let inside = match &self.kept[block] {
+            Kept::All => inside as u64,
+            Kept::Some(rows) => u64::from(rows[inside]),
+        };
+        Some((self.blocks[block].0, self.block_starts[block] + inside))
     }
 }

@@ -6,7 +6,7 @@ use infeed_core::Result;
 use std::{collections::BTreeMap, ops::Range};
 
 /// Bytes of a block: what one request brings.
-const BLOCK: u64 = 4 << 20;
+const BLOCK: u64 = 2 << 20;
 
 impl TokenSource {
     /// Cuts windows into blocks of one request each; none for files that are near, or whose rows have an order of their own.

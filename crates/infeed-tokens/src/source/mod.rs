@@ -146,6 +146,10 @@ impl Source for TokenSource {
         self.room()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.files.iter().for_each(|file| file.data().store().ahead_for(run, step, done));
+    }
+
     fn forget_ahead(&self) {
         self.forget();
     }

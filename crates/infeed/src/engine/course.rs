@@ -58,6 +58,11 @@ impl Course {
         }
     }
 
+    /// Returns the epoch of a step.
+    pub(super) fn epoch(&self, number: u64) -> u64 {
+        self.find(number).0
+    }
+
     /// Returns the consumer's cursor after it has received `steps` steps.
     pub(super) fn after(&self, steps: u64) -> Cursor {
         match steps.checked_sub(1) {

@@ -4,7 +4,7 @@ use super::{
     Plan,
     course::{Course, Step},
     plan::StreamPlan,
-    state::{Flight, Piece, Ready},
+    state::{Fetched, Flight, Piece, Ready},
 };
 use crate::{
     batch::Fate,
@@ -267,7 +267,7 @@ fn flight(number: u64, epoch: u64, items: Vec<NumberedRow>, most: usize) -> Flig
             key: Some(passing.key.clone()),
             field: None,
         };
-        let record: Result<Record> = passing.record.map_err(|e| e.at(at()));
+        let record = passing.record.map(|record| Fetched::Stored(record, None)).map_err(|e| e.at(at()));
         match ready.back_mut() {
             Some(piece) if piece.records.len() < most => {
                 piece.piece.places.push(place);
@@ -275,7 +275,14 @@ fn flight(number: u64, epoch: u64, items: Vec<NumberedRow>, most: usize) -> Flig
                 piece.records.push(record);
             }
             _ => ready.push_back(Ready {
-                piece: Piece { flight: number, epoch, places: vec![place], rows: vec![row], bytes: 0 },
+                piece: Piece {
+                    flight: number,
+                    epoch,
+                    places: vec![place],
+                    rows: vec![row],
+                    bytes: 0,
+                    announced: false,
+                },
                 records: vec![record],
             }),
         }

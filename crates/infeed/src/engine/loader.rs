@@ -54,7 +54,8 @@ impl Loader {
             ));
         }
         let each = plan.batch.each(options.world.size);
-        let settled = options.settle(each, plan.sample_bytes() * each as u64)?;
+        let settled =
+            options.settle(each, plan.sample_bytes() * each as u64, plan.source.network().is_some())?;
         if let Some(memory) = options.memory {
             plan.source.set_memory(memory);
         }
@@ -155,6 +156,7 @@ impl Loader {
                 Engine::start(self.equipment(), at.cursor, feed, limit)?
             }
         };
+        self.plan.epoch_begins(&self.trace);
         self.remember(&engine);
         self.next = Position {
             lap: at.lap + 1,
@@ -285,6 +287,7 @@ impl Loader {
     pub fn stats(&self) -> Stats {
         let damage = self.plan.source.damage();
         let stats = Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, damage);
+        let stats = self.plan.add_to(stats, &self.trace);
         if self.options.chaos.is_some() { stats.with_chaos(&self.trace) } else { stats }
     }
 }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The I/O threads sleep while reads are served from the page cache (`trace::pace`): workers then plan and read
-//! themselves.
+//! themselves. While they come from a device, whoever reads a piece announces the next ones (`coming`).
 //!
 //! The threads make batch after batch, across epoch boundaries. Between two epochs the loader keeps them (`home`).
 //!
@@ -22,14 +22,18 @@
 mod activity;
 mod chaos;
 mod checkpoint;
+mod coming;
 mod course;
 mod cpus;
 mod feed;
+mod finding;
+mod future;
 mod home;
 mod joint;
 mod loader;
 mod options;
 mod pack;
+mod pieces;
 mod plan;
 mod planning;
 mod policy;
@@ -44,7 +48,7 @@ mod state;
 mod threads;
 mod worker;
 
-pub use crate::trace::{BadSample, ChaosCounts};
+pub use crate::trace::{BadSample, CacheUse, ChaosCounts};
 pub use checkpoint::Checkpoint;
 pub use cpus::usable_cpus;
 pub use loader::Loader;

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub struct Options {
     /// CPU workers; `None` takes the CPUs this process may use.
     pub threads: Option<usize>,
-    /// Threads that read; `None` follows `threads`.
+    /// Threads that read; `None` follows `threads` and where the data is.
     pub io_threads: Option<usize>,
     /// Batches finished or in progress ahead of the consumer; `None` follows batch size and threads.
     pub prefetch: Option<usize>,
@@ -73,6 +73,8 @@ impl Default for Options {
 pub(super) struct Settled {
     pub(super) threads: usize,
     pub(super) io_threads: usize,
+    /// Whether the data is on a network file system.
+    pub(super) network: bool,
     pub(super) prefetch: usize,
     pub(super) ahead_bytes: u64,
     /// Most bytes of one sample.
@@ -83,6 +85,9 @@ pub(super) struct Settled {
 
 /// Default look-ahead: deep enough to hide disk latency, small enough for a laptop.
 const AHEAD: u64 = 64 << 20;
+
+/// Threads that read from a network file system. Each waits for one read, so this is how many reads are under way.
+const NETWORK_THREADS: usize = 32;
 
 /// Memory that prefetched batches may always take, because it is negligible.
 const SMALL: u64 = 4 << 20;
@@ -108,10 +113,12 @@ impl Options {
         share_of_cpus(usable, machine_cpus(), self.world.local_rank, self.world.local_size)
     }
 
-    /// Resolves the defaults. `batch_bytes` is the size of one batch's arrays.
-    pub(super) fn settle(&self, batch: usize, batch_bytes: u64) -> Result<Settled> {
+    /// Resolves the defaults. `batch_bytes` is the size of one batch's arrays; `network` says whether the data is on a network
+    /// file system.
+    pub(super) fn settle(&self, batch: usize, batch_bytes: u64, network: bool) -> Result<Settled> {
         let threads = self.threads.unwrap_or_else(|| self.cpus());
-        let io_threads = self.io_threads.unwrap_or(threads.clamp(2, 8));
+        let io_threads =
+            self.io_threads.unwrap_or(if network { NETWORK_THREADS } else { threads.clamp(2, 8) });
         // Enough batches in progress that no worker waits for the tail of one, plus one to hand out.
         let busy = 2 + (2 * threads).div_ceil(batch.max(1));
         // Small batches are made several at a time: waking a thread for each would cost more than making it.
@@ -139,7 +146,7 @@ impl Options {
         // A sample that takes more than half of it leaves no room for the batch that it belongs to.
         let sample_bytes = self.memory.map_or(DEFAULT_LIMIT, |memory| memory / 2);
         let batch_bytes = self.memory.unwrap_or(4 * DEFAULT_LIMIT);
-        Ok(Settled { threads, io_threads, prefetch, ahead_bytes, sample_bytes, batch_bytes })
+        Ok(Settled { threads, io_threads, network, prefetch, ahead_bytes, sample_bytes, batch_bytes })
     }
 }
 
@@ -150,16 +157,25 @@ mod tests {
     #[test]
     fn small_batches_get_more_of_them() {
         let many = Options { threads: Some(16), ..Options::default() };
-        assert_eq!(many.settle(64, 64 << 20).unwrap().prefetch, 3);
-        assert_eq!(many.settle(64, 1).unwrap().prefetch, 8);
-        assert_eq!(many.settle(1, 1).unwrap().prefetch, 34);
+        assert_eq!(many.settle(64, 64 << 20, false).unwrap().prefetch, 3);
+        assert_eq!(many.settle(64, 1, false).unwrap().prefetch, 8);
+        assert_eq!(many.settle(1, 1, false).unwrap().prefetch, 34);
+    }
+
+    #[test]
+    fn network_file_systems_get_more_threads() {
+        let few = Options { threads: Some(2), ..Options::default() };
+        assert_eq!(few.settle(64, 1, false).unwrap().io_threads, 2);
+        assert_eq!(few.settle(64, 1, true).unwrap().io_threads, 32);
+        let given = Options { io_threads: Some(3), ..Options::default() };
+        assert_eq!(given.settle(64, 1, true).unwrap().io_threads, 3);
     }
 
     #[test]
     fn memory_is_a_ceiling() {
         let options = Options { memory: Some(400), ..Options::default() };
-        assert_eq!(options.settle(64, 100).unwrap().prefetch, 2);
-        assert!(options.settle(64, 101).unwrap_err().to_string().contains("too little"));
+        assert_eq!(options.settle(64, 100, false).unwrap().prefetch, 2);
+        assert!(options.settle(64, 101, false).unwrap_err().to_string().contains("too little"));
     }
 
     #[test]
@@ -168,7 +184,7 @@ mod tests {
             Options { threads: Some(0), ..Options::default() },
             Options { prefetch: Some(0), ..Options::default() },
         ] {
-            assert!(bad.settle(1, 1).is_err());
+            assert!(bad.settle(1, 1, false).is_err());
         }
     }
 }

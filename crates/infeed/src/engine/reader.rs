@@ -3,9 +3,12 @@
 use super::{
     activity::Doing,
     chaos::disturb,
+    coming::announce,
+    finding::{Lookup, find_kept},
+    pieces::share,
     planning::plan_next,
     sleep::{Board, Look, ThreadKind},
-    state::{Piece, Ready},
+    state::{Fetched, Piece, Ready},
     threads::Shared,
 };
 use crate::{batch::Filling, store};
@@ -22,23 +25,25 @@ pub(super) fn read_pieces(shared: &Shared) {
     // With bulk sources the workers read: `fill` reads and writes in one call.
     let reads = shared.plan.bulk.is_none();
     let mut hand = shared.sleep.hand(ThreadKind::Reader);
-    while let Some(piece) = hand.next(|mut state| {
+    while let Some((piece, coming)) = hand.next(|mut state| {
         if reads && state.wants_readers() {
-            if let Some(piece) = state.take_unread() {
-                return Look::Found(state, piece);
-            }
+            // Planning comes first, because what is not planned cannot be announced.
             if state.wants_plan() {
                 return Look::Again(plan_next(shared, state));
+            }
+            if let Some(found) = state.take_unread() {
+                return Look::Found(state, found);
             }
         }
         Look::Nothing(state)
     }) {
+        announce(shared, &coming);
         let number = piece.flight;
         disturb(shared, &piece);
         let ready = read(shared, piece);
         let mut state = shared.sleep.lock();
         if let Some(flight) = state.flight(number) {
-            flight.ready.push_back(ready);
+            flight.ready.extend(ready.split(share(flight.rows.len(), shared.settled.threads)));
         }
         state.piece_read();
     }
@@ -48,30 +53,59 @@ pub(super) fn read_pieces(shared: &Shared) {
 pub(super) fn read(shared: &Shared, piece: Piece) -> Ready {
     let start = Instant::now();
     shared.activity.begin(Doing::Reading(piece.rows.first().copied().unwrap_or(0)), start);
-    let records = fetch(shared, &piece);
+    let (records, bytes) = fetch_or_find(shared, &piece);
     shared.activity.next(Doing::Nothing);
     let spent = start.elapsed();
     let trace = &shared.trace;
     trace.read_ns.fetch_add(spent.as_nanos() as u64, Relaxed);
-    trace.read_bytes.fetch_add(piece.bytes, Relaxed);
-    trace.pace.count(piece.bytes, piece.rows.len(), spent);
+    trace.read_bytes.fetch_add(bytes, Relaxed);
+    trace.pace.count(bytes, piece.rows.len(), spent);
     Ready { piece, records }
 }
 
-/// Reads a piece. If that fails, reads it row by row, so that only the bad rows are lost.
-fn fetch(shared: &Shared, piece: &Piece) -> Vec<Result<Record>> {
-    let plan = &shared.plan;
-    if piece.bytes > shared.budget.limit() {
-        // Rows above the limit are never read, and what is left of the piece is read one by one.
-        return piece.rows.iter().map(|row| fetch_one(shared, *row)).collect();
-    }
-    match guarded(|| plan.source.fetch(&piece.rows, &plan.fields)) {
-        Ok(records) if records.len() == piece.rows.len() => records.into_iter().map(Ok).collect(),
-        Ok(records) => {
-            let what = format!("the source gave {} records for {} rows", records.len(), piece.rows.len());
-            piece.rows.iter().map(|_| Err(Error::Internal { what: what.clone() })).collect()
+/// Reads a piece, except for samples that were kept. Returns how many bytes that were, too.
+fn fetch_or_find(shared: &Shared, piece: &Piece) -> (Vec<Result<Fetched>>, u64) {
+    let stored = |record: Result<Record>| record.map(|record| Fetched::Stored(record, None));
+    let Some(kept) = find_kept(shared, &piece.rows) else {
+        return (fetch(shared, &piece.rows, piece.bytes).into_iter().map(stored).collect(), piece.bytes);
+    };
+    let missing = piece.rows.iter().zip(&kept).filter(|(_, found)| matches!(found, Lookup::Missing(_)));
+    let rows: Vec<u64> = missing.map(|(row, _)| *row).collect();
+    let bytes =
+        |row: &u64| guarded(|| Ok(shared.plan.source.row_bytes(*row, &shared.plan.fields))).unwrap_or(0);
+    let mut read: u64 = rows.iter().map(bytes).sum();
+    let mut records = if rows.is_empty() { vec![] } else { fetch(shared, &rows, read) }.into_iter();
+    let mut fetched = Vec::with_capacity(kept.len());
+    for found in kept {
+        match found {
+            Lookup::Found(bytes) => {
+                read += bytes.len() as u64;
+                fetched.push(Ok(Fetched::Kept(bytes)));
+            }
+            Lookup::Missing(stamp) => {
+                let lost = || Err(Error::Internal { what: "a row was read and is lost".to_owned() });
+                let record = records.next().unwrap_or_else(lost);
+                fetched.push(record.map(|record| Fetched::Stored(record, stamp)));
+            }
         }
-        Err(_) => piece.rows.iter().map(|row| fetch_one(shared, *row)).collect(),
+    }
+    (fetched, read)
+}
+
+/// Reads rows of so many bytes. If that fails, reads them one by one, so that only the bad rows are lost.
+fn fetch(shared: &Shared, rows: &[u64], bytes: u64) -> Vec<Result<Record>> {
+    let plan = &shared.plan;
+    if bytes > shared.budget.limit() {
+        // Rows above the limit are never read, and what is left of the piece is read one by one.
+        return rows.iter().map(|row| fetch_one(shared, *row)).collect();
+    }
+    match guarded(|| plan.source.fetch(rows, &plan.fields)) {
+        Ok(records) if records.len() == rows.len() => records.into_iter().map(Ok).collect(),
+        Ok(records) => {
+            let what = format!("the source gave {} records for {} rows", records.len(), rows.len());
+            rows.iter().map(|_| Err(Error::Internal { what: what.clone() })).collect()
+        }
+        Err(_) => rows.iter().map(|row| fetch_one(shared, *row)).collect(),
     }
 }
 

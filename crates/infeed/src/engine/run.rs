@@ -243,6 +243,9 @@ impl Run {
                 return Err(error);
             }
         };
+        if flight.ends_epoch {
+            engine.shared.plan.epoch_ended(flight.epoch, &self.trace);
+        }
         self.trace.batches.fetch_add(1, Relaxed);
         self.trace.samples.fetch_add(batch.len() as u64, Relaxed);
         self.left = match self.left {

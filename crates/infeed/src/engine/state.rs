@@ -5,7 +5,7 @@ use crate::{
     batch::{Batch, Fate, Filling, Names},
     trace::Trace,
 };
-use infeed_core::{Cursor, Error, Record, Result};
+use infeed_core::{Bytes, Cursor, Error, Record, Result};
 use std::{collections::VecDeque, ops::Range, sync::Arc, time::Instant};
 
 /// Some samples of one batch that are read together.
@@ -20,13 +20,34 @@ pub(super) struct Piece {
     pub(super) rows: Vec<u64>,
     /// Bytes to read for them.
     pub(super) bytes: u64,
+    /// Whether the store was told that they are read soon.
+    pub(super) announced: bool,
 }
 
 /// A piece with its records.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) piece: Piece,
-    pub(super) records: Vec<Result<Record>>,
+    pub(super) records: Vec<Result<Fetched>>,
+}
+
+/// What a sample is made of.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    /// The row as it is stored. The number under which the sample is to be kept, if so.
+    Stored(Record, Option<u128>),
+    /// What was kept of the sample.
+    Kept(Bytes),
+}
+
+impl Fetched {
+    /// Its bytes, still encoded or as they were kept.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Fetched::Stored(record, _) => record.bytes(),
+            Fetched::Kept(bytes) => bytes.len() as u64,
+        }
+    }
 }
 
 /// One batch between planning and delivery.
@@ -83,8 +104,8 @@ pub(super) struct Job {
 pub(super) enum Task {
     /// The piece was read: make its samples.
     Make(Ready),
-    /// Read the piece, then make its samples.
-    ReadAndMake(Piece),
+    /// Announce rows that are read soon, read the piece, then make its samples.
+    ReadAndMake(Piece, Vec<u64>),
 }
 
 /// The batches in flight, oldest first.
@@ -103,6 +124,9 @@ pub(super) struct State {
     pub(super) planning: bool,
     settled: Settled,
     trace: Arc<Trace>,
+    /// Whether pieces are announced by those who read them. Remote data is announced earlier, that of bulk sources by the
+    /// batch, and that of network file systems never.
+    by_piece: bool,
 }
 
 impl Board for State {
@@ -125,7 +149,7 @@ impl Board for State {
 }
 
 impl State {
-    pub(super) fn new(settled: Settled, limit: u64, trace: Arc<Trace>) -> Self {
+    pub(super) fn new(settled: Settled, limit: u64, trace: Arc<Trace>, by_piece: bool) -> Self {
         State {
             flights: VecDeque::new(),
             ahead: 0,
@@ -135,26 +159,33 @@ impl State {
             planning: false,
             settled,
             trace,
+            by_piece,
         }
     }
 
-    /// Takes the next piece to read, if the budget allows. The oldest batch may always be read, or the engine could
-    /// stall.
-    pub(super) fn take_unread(&mut self) -> Option<Piece> {
+    /// Whether pieces are announced before they are read.
+    pub(super) fn announces(&self) -> bool {
+        self.by_piece && self.wants_readers()
+    }
+
+    /// Takes the next piece to read, if the budget allows, and the rows to announce before. The oldest batch may always be
+    /// read, or the engine could stall.
+    pub(super) fn take_unread(&mut self) -> Option<(Piece, Vec<u64>)> {
         let at = self.flights.iter().position(|f| !f.unread.is_empty())?;
         let bytes = self.flights[at].unread.front()?.bytes;
         if at > 0 && self.ahead > 0 && self.ahead + bytes > self.settled.ahead_bytes {
             return None;
         }
+        let coming = self.take_coming();
         self.ahead += bytes;
-        self.flights[at].unread.pop_front()
+        Some((self.flights[at].unread.pop_front()?, coming))
     }
 
     /// Whether another batch should be planned.
     pub(super) fn wants_plan(&self) -> bool {
         self.next < self.limit
             && !self.planning
-            && self.flights.iter().all(|f| f.unread.is_empty())
+            && !self.has_enough_unread()
             && (self.flights.len() < self.settled.prefetch
                 || (self.ahead < self.settled.ahead_bytes && self.flights.len() < 64 + self.settled.prefetch))
     }
@@ -175,11 +206,13 @@ impl State {
     /// Takes a piece for a worker to read itself, among the batches that may have memory. The look-ahead budget does
     /// not apply, because the piece is processed as soon as it is read.
     pub(super) fn take_unread_now(&mut self, open: impl Fn(&Flight) -> Filling) -> Option<Job> {
-        let flight = self.flights.iter_mut().take(self.settled.prefetch).find(|f| !f.unread.is_empty())?;
+        let at = self.flights.iter().take(self.settled.prefetch).position(|f| !f.unread.is_empty())?;
+        let coming = self.take_coming();
+        let flight = &mut self.flights[at];
         let filling = flight.open(open);
         let piece = flight.unread.pop_front()?;
         self.ahead += piece.bytes;
-        Some(Job { task: Task::ReadAndMake(piece), filling, names: None, began: self.began })
+        Some(Job { task: Task::ReadAndMake(piece, coming), filling, names: None, began: self.began })
     }
 
     /// Returns the flight with this number.

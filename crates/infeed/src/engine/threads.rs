@@ -85,11 +85,13 @@ impl Engine {
     /// Starts the threads. They make at most `limit` batches, from `start` on.
     pub(super) fn start(equipment: Equipment, start: Cursor, feed: Feed, limit: u64) -> Result<Self> {
         let settled = equipment.settled;
-        let sleep = Sleep::new(State::new(settled, limit, Arc::clone(&equipment.trace)));
-        let signals = Arc::new(Signals::counting(Arc::clone(&equipment.trace.retries)));
+        let trace = &equipment.trace;
+        let signals = Arc::new(Signals::counting(Arc::clone(&trace.retries), trace.pace.announced()));
         let activity = Activity::new(settled.io_threads + settled.threads);
         let process = Process::this();
         let scout = Scout::new(&equipment.plan);
+        let by_piece = !scout.is_active() && !settled.network && equipment.plan.bulk.is_none();
+        let sleep = Sleep::new(State::new(settled, limit, Arc::clone(trace), by_piece));
         let shared = Arc::new(Shared { equipment, feed, signals, activity, scout, process, sleep });
         let mut engine = Engine { shared, threads: vec![], at: start, ended: false };
         let given = matches!(engine.shared.feed, Feed::Given(..));

@@ -4,15 +4,16 @@ use super::{
     OnError,
     activity::Doing,
     chaos::disturb,
+    coming::announce,
     planning::plan_next,
     reader::{fetch_one, fill, guarded, lost_mapping, place_of, read},
-    sample::make,
+    sample::{Input, make},
     sleep::{Look, ThreadKind},
-    state::{Flight, Job, Piece, Ready, Task},
+    state::{Fetched, Flight, Job, Piece, Ready, Task},
     threads::Shared,
 };
 use crate::batch::{Batch, Fate, Filling, Names};
-use infeed_core::{Context, Error, Hold, Record, Result, Rng, Scratch};
+use infeed_core::{Context, Error, Hold, Result, Rng, Scratch};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Instant,
@@ -50,7 +51,8 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
         shared.trace.idle_ns.fetch_add(idle.max(began).elapsed().as_nanos() as u64, Relaxed);
         let ready = match task {
             Task::Make(ready) => ready,
-            Task::ReadAndMake(piece) => {
+            Task::ReadAndMake(piece, coming) => {
+                announce(shared, &coming);
                 disturb(shared, &piece);
                 if shared.plan.bulk.is_some() && filling.error().is_none() && fill(shared, &piece, &filling) {
                     let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
@@ -220,7 +222,7 @@ impl SampleJob<'_> {
     /// Makes the sample according to the policy. An error stops the run.
     fn make(
         &self,
-        record: Result<Record>,
+        record: Result<Fetched>,
         scratch: &mut Scratch,
         bad: &mut Vec<(u64, Error)>,
     ) -> Result<Fate> {
@@ -248,7 +250,8 @@ impl SampleJob<'_> {
             order.resolve(epoch, &mut other);
             let [other] = other;
             let instead = SampleJob { row: other, name: None, ..*self };
-            match instead.attempt(fetch_one(shared, other), scratch) {
+            let found = fetch_one(shared, other).map(|record| Fetched::Stored(record, None));
+            match instead.attempt(found, scratch) {
                 Ok(true) => return Ok(Fate::Replaced(other)),
                 Ok(false) => {}
                 Err(e) if e.is_storage() && !shared.skip_unreadable => return Err(e),
@@ -262,13 +265,35 @@ impl SampleJob<'_> {
     }
 
     /// Tries to make the sample. Returns `false` if a filter drops it.
-    fn attempt(&self, record: Result<Record>, scratch: &mut Scratch) -> Result<bool> {
+    fn attempt(&self, fetched: Result<Fetched>, scratch: &mut Scratch) -> Result<bool> {
+        let SampleJob { shared, row, .. } = *self;
+        let record = match fetched? {
+            Fetched::Stored(record, None) => record,
+            Fetched::Stored(record, Some(stamp)) => {
+                let done = self.once(Input::ToKeep(&mut record.clone(), stamp), scratch);
+                if done.is_ok() {
+                    return done;
+                }
+                record
+            }
+            Fetched::Kept(bytes) => {
+                let done = self.once(Input::Kept(bytes), scratch);
+                if done.is_ok() {
+                    return done;
+                }
+                fetch_one(shared, row)?
+            }
+        };
+        // Errors are those of the row itself: what goes wrong with a cache is tried again without it.
+        self.once(Input::Stored(&mut { record }), scratch)
+    }
+
+    fn once(&self, input: Input<'_>, scratch: &mut Scratch) -> Result<bool> {
         let SampleJob { shared, epoch, row, .. } = *self;
-        let mut record = record?;
         // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the slot made
-        // here is dropped before the next one for the same place (a replacement) is made.
+        // here is dropped before the next one for the same place (a second try, a replacement) is made.
         let mut slot = unsafe { self.filling.slot(self.place) };
-        let done = guarded(|| make(&shared.plan, epoch, row, &mut record, &mut slot, scratch));
+        let done = guarded(|| make(&shared.plan, epoch, row, input, &mut slot, scratch));
         if done.is_err() {
             // After a panic the scratch may be inconsistent; a new one is cheap.
             *scratch = Scratch::with_budget(Arc::clone(&shared.budget));

@@ -1,7 +1,12 @@
 //! Joins several sources into one: the rows of the first, then those of the second, and so on.
 
-use infeed_core::{Error, Record, Result, Source, Spec, Value, format::Fields};
-use std::sync::Arc;
+use infeed_core::{
+    Cache, Error, Fetching, ReadCost, Record, Result, Shard, Source, Spec, Value, format::Fields,
+};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 /// Sources one after the other. Fields are matched by name; a field that a source lacks is missing.
 #[derive(Debug)]
@@ -12,6 +17,8 @@ pub struct Joined {
     shard_rows: Vec<u64>,
     block_rows: Vec<u64>,
     spec: Spec,
+    /// How many objects each source has, once somebody asks for them.
+    objects: OnceLock<Vec<usize>>,
 }
 
 impl Joined {
@@ -45,7 +52,7 @@ impl Joined {
                 block_rows.extend(if blocks.is_empty() { source.shard_rows() } else { blocks });
             }
         }
-        Ok(Joined { sources, starts, shard_rows, block_rows, spec })
+        Ok(Joined { sources, starts, shard_rows, block_rows, spec, objects: OnceLock::new() })
     }
 
     fn at(&self, row: u64) -> Option<(&Arc<dyn Source>, u64)> {
@@ -95,6 +102,24 @@ impl Source for Joined {
 
     fn shard_of(&self, row: u64) -> String {
         self.at(row).map(|(source, row)| source.shard_of(row)).unwrap_or_default()
+    }
+
+    fn stamps(&self, rows: &[u64], fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let mut out = vec![None; rows.len()];
+        for (slot, source) in self.sources.iter().enumerate() {
+            // A field that a source lacks is missing, whatever happens to it.
+            let own: Vec<Arc<str>> =
+                fields.iter().filter(|name| source.spec().position(name).is_some()).cloned().collect();
+            let within = self.starts[slot]..self.starts[slot + 1];
+            let places = (0..rows.len()).filter(|place| within.contains(&rows[*place]));
+            let places: Vec<usize> = places.collect();
+            let local: Vec<u64> = places.iter().map(|place| rows[*place] - within.start).collect();
+            // One that cannot tell is not asked for rows: those of the others can be kept all the same.
+            for (place, stamp) in places.into_iter().zip(source.stamps(&local, &own).unwrap_or_default()) {
+                out[place] = stamp;
+            }
+        }
+        Some(out)
     }
 
     fn key(&self, row: u64) -> String {
@@ -182,12 +207,57 @@ impl Source for Joined {
         });
     }
 
+    fn read_cost(&self, rows: &[u64], fields: &[Arc<str>], fetching: Fetching) -> Option<ReadCost> {
+        let mut sum = ReadCost::default();
+        let all = self.by_source(rows, |source, local, _| {
+            let cost = source.read_cost(local, fields, fetching);
+            let cost = cost.ok_or_else(|| Error::Internal { what: "nobody knows".to_owned() })?;
+            sum.used += cost.used;
+            sum.read += cost.read;
+            sum.requests += cost.requests;
+            Ok(())
+        });
+        all.ok().map(|()| sum)
+    }
+
+    fn network(&self) -> Option<&'static str> {
+        self.sources.iter().find_map(|source| source.network())
+    }
+
     fn room_ahead(&self) -> Option<u64> {
         self.sources.iter().filter_map(|source| source.room_ahead()).min()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.sources.iter().for_each(|source| source.ahead_for(run, step, done));
+    }
+
     fn forget_ahead(&self) {
         self.sources.iter().for_each(|source| source.forget_ahead());
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.sources.iter().flat_map(|source| source.caches()).collect()
+    }
+
+    /// Those of all sources, if each of them can say which.
+    fn objects(&self) -> Vec<Shard> {
+        let of: Vec<Vec<Shard>> = self.sources.iter().map(|source| source.objects()).collect();
+        if of.iter().any(Vec::is_empty) { Vec::new() } else { of.concat() }
+    }
+
+    fn bytes_of(&self, rows: &[u64], fields: &[Arc<str>], each: &mut dyn FnMut(usize, Range<u64>)) {
+        let count = || self.sources.iter().map(|source| source.objects().len()).collect();
+        let (counts, mut first) = (self.objects.get_or_init(count), 0);
+        for (slot, source) in self.sources.iter().enumerate() {
+            let within = self.starts[slot]..self.starts[slot + 1];
+            let local: Vec<u64> =
+                rows.iter().filter(|row| within.contains(row)).map(|row| row - within.start).collect();
+            if !local.is_empty() {
+                source.bytes_of(&local, fields, &mut |object, bytes| each(first + object, bytes));
+            }
+            first += counts[slot];
+        }
     }
 
     /// Returns those of the first source, if all have the same.

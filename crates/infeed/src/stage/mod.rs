@@ -40,6 +40,7 @@ use manifest::Manifest;
 use names::Item;
 use space::check_space;
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -210,13 +211,15 @@ fn missing<'a>(
     let look = |manifest: &Manifest| {
         parallel::map_slice(items, THREADS, worth, |item| is_missing(folder, manifest, item, verify))
     };
-    let missing = match look(manifest) {
-        // Another process may have made it since the manifest was read.
-        Err(_) => {
-            manifest.refresh()?;
-            look(manifest)?
+    // Another process may have made a copy since the manifest was read. One that a manifest does not know which was read after the
+    // copy was seen is nobody's.
+    let mut seen: HashSet<String> = HashSet::new();
+    let missing = loop {
+        match look(manifest) {
+            Ok(missing) => break missing,
+            Err(error) if !seen.insert(error.to_string()) => return Err(error),
+            Err(_) => manifest.refresh()?,
         }
-        Ok(missing) => missing,
     };
     // A copy that fails the comparison must not be found complete later on.
     for (item, _) in items.iter().zip(&missing).filter(|(_, missing)| verify && **missing) {

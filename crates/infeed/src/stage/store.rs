@@ -7,7 +7,7 @@ use super::{
 };
 use crate::store::LocalStore;
 use bytes::Bytes;
-use infeed_core::{Error, Found, Result, Shard, Store, StoreExt, store::below, sync::Hold};
+use infeed_core::{Cache, Error, Found, Result, Shard, Store, StoreExt, store::below, sync::Hold};
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -159,6 +159,12 @@ impl Store for StagedStore {
         Ok(shards)
     }
 
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        let shards = self.inner.probe(names)?;
+        self.note(&shards.iter().flatten().cloned().collect::<Vec<_>>());
+        Ok(shards)
+    }
+
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.with_copy(shard, |store, shard| store.read(shard, ranges))
     }
@@ -174,12 +180,20 @@ impl Store for StagedStore {
         self.inner.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.inner.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.inner.forget_ahead();
     }
 
     fn set_memory(&self, bytes: u64) {
         self.inner.set_memory(bytes);
+    }
+
+    fn cache(&self) -> Option<&dyn Cache> {
+        self.inner.cache()
     }
 
     fn put(&self, name: &str, bytes: Bytes) -> Result<()> {

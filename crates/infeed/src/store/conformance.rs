@@ -173,6 +173,10 @@ fn missing(case: &StoreCase) -> Result<(), String> {
         None => Err(format!("{what}: it was found")),
     };
     is_missing(case.store.stat(std::slice::from_ref(&name)).err(), "stat")?;
+    let (there, _) = put(case, "there", 3)?;
+    let names = [name.clone(), there.name.to_string(), name.clone()];
+    let probed = case.store.probe(&names).map_err(said)?;
+    require(probed == [None, Some(there), None], format!("a probe found {probed:?}"))?;
     is_missing(case.store.read(&gone, std::slice::from_ref(&(0..3))).err(), "read")?;
     is_missing(case.store.find(&name).err(), "find")?;
     is_missing(case.store.map(&gone).err().or_else(|| case.store.read_all(&gone).err()), "map")

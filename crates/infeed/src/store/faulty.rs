@@ -182,6 +182,10 @@ impl Store for FaultyStore {
         self.inner.stat(names)
     }
 
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        self.inner.probe(names)
+    }
+
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let mut bytes = self.inner.read(shard, ranges)?;
         if self.faults.armed.load(Relaxed)
@@ -210,6 +214,14 @@ impl Store for FaultyStore {
 
     fn will_read(&self, shard: &Shard, ranges: &[Range<u64>]) {
         self.inner.will_read(shard, ranges);
+    }
+
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.inner.ahead_for(run, step, done);
+    }
+
+    fn network(&self, name: &str) -> Option<&'static str> {
+        self.inner.network(name)
     }
 
     fn room_ahead(&self) -> Option<u64> {

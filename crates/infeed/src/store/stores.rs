@@ -70,6 +70,37 @@ impl Stores {
     }
 }
 
+impl Stores {
+    /// Asks each store once, for all names that it has. The answers are in the order of the names.
+    fn each<T: Clone>(
+        &self,
+        names: &[String],
+        ask: impl Fn(&dyn Store, &[String]) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
+        let mut asked: Vec<(&Arc<dyn Store>, Vec<usize>)> = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let store = self.of(name)?;
+            match asked.iter_mut().find(|(known, _)| Arc::ptr_eq(known, store)) {
+                Some((_, places)) => places.push(place),
+                None => asked.push((store, vec![place])),
+            }
+        }
+        if let [(store, _)] = asked.as_slice() {
+            return ask(&***store, names);
+        }
+        let mut out = vec![None; names.len()];
+        for (store, places) in asked {
+            let mine: Vec<String> = places.iter().map(|place| names[*place].clone()).collect();
+            for (place, answer) in places.into_iter().zip(ask(&**store, &mine)?) {
+                out[place] = Some(answer);
+            }
+        }
+        let lost =
+            || Error::Internal { what: "a store answered for fewer objects than it was asked".to_owned() };
+        out.into_iter().map(|answer| answer.ok_or_else(lost)).collect()
+    }
+}
+
 /// Wraps a store with the faults that a test has injected, if any.
 fn faulted(store: Arc<dyn Store>) -> Arc<dyn Store> {
     match faulty::wanted() {
@@ -105,29 +136,11 @@ impl Store for Stores {
     }
 
     fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
-        // Each store is asked once, for all names that it has.
-        let mut asked: Vec<(&Arc<dyn Store>, Vec<usize>)> = Vec::new();
-        for (place, name) in names.iter().enumerate() {
-            let store = self.of(name)?;
-            match asked.iter_mut().find(|(known, _)| Arc::ptr_eq(known, store)) {
-                Some((_, places)) => places.push(place),
-                None => asked.push((store, vec![place])),
-            }
-        }
-        if let [(store, _)] = asked.as_slice() {
-            return retry(|| store.stat(names));
-        }
-        // For names of several stores each store is called once, with all of its names.
-        let mut out = vec![None; names.len()];
-        for (store, places) in asked {
-            let mine: Vec<String> = places.iter().map(|place| names[*place].clone()).collect();
-            for (place, shard) in places.into_iter().zip(retry(|| store.stat(&mine))?) {
-                out[place] = Some(shard);
-            }
-        }
-        let lost =
-            || Error::Internal { what: "a store answered for fewer objects than it was asked".to_owned() };
-        out.into_iter().map(|shard| shard.ok_or_else(lost)).collect()
+        self.each(names, |store, names| retry(|| store.stat(names)))
+    }
+
+    fn probe(&self, names: &[String]) -> Result<Vec<Option<Shard>>> {
+        self.each(names, |store, names| retry(|| store.probe(names)))
     }
 
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -160,9 +173,21 @@ impl Store for Stores {
         }
     }
 
+    fn network(&self, name: &str) -> Option<&'static str> {
+        self.of(name).ok()?.network(name)
+    }
+
     /// The least of the stores that are in use.
     fn room_ahead(&self) -> Option<u64> {
         self.others.iter().filter_map(|store| store.get()?.room_ahead()).min()
+    }
+
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.others.iter().filter_map(OnceLock::get).for_each(|store| store.ahead_for(run, step, done));
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.others.iter().filter_map(OnceLock::get).flat_map(|store| store.notes()).collect()
     }
 
     fn forget_ahead(&self) {

@@ -1,18 +1,24 @@
 //! Counters that every thread adds to, and their interpretation.
 
 mod bad;
+mod cached;
 mod chaos;
 mod pace;
+mod sample_cache;
 mod stats;
 mod verdict;
 
 pub use bad::BadSample;
+pub use cached::{Cached, EpochBytes};
 pub use chaos::ChaosCounts;
+pub use sample_cache::CacheUse;
 pub use stats::{StageShare, Stats};
 
 use bad::BadSamples;
+use cached::CacheTrace;
 use chaos::Chaos;
 use pace::Pace;
+use sample_cache::SampleCounts;
 use std::sync::{Arc, atomic::AtomicU64};
 
 /// Counters of a loader, over all its epochs. Updated once per piece or batch, so their cost is negligible.
@@ -40,10 +46,14 @@ pub(crate) struct Trace {
     pub(crate) consumer_ns: AtomicU64,
     /// Whether reads come from memory or from a device.
     pub(crate) pace: Pace,
+    /// What caches of samples did: in memory, on disk.
+    pub(crate) sample_caches: [SampleCounts; 2],
     /// Reads that were tried again.
     pub(crate) retries: Arc<AtomicU64>,
     /// What was injected on purpose.
     pub(crate) chaos: Chaos,
     /// Bad samples.
     pub(crate) bad: BadSamples,
+    /// Where bytes came from.
+    pub(crate) cached: CacheTrace,
 }

@@ -1,6 +1,7 @@
 //! Statistics computed from the counters.
 
-use super::{BadSample, ChaosCounts, Trace, verdict};
+use super::{BadSample, CacheUse, Cached, ChaosCounts, Trace, verdict};
+use infeed_core::{CacheCounts, memory::readable};
 use serde::Serialize;
 use std::{fmt, sync::atomic::Ordering::Relaxed};
 
@@ -36,6 +37,10 @@ pub struct Stats {
     pub threads: usize,
     /// I/O threads.
     pub io_threads: usize,
+    /// Share of the bytes that were not in memory and came from a device, as far as that is known.
+    pub device_share: f64,
+    /// The kind of network file system that the data is on.
+    pub network: Option<&'static str>,
     /// Where the threads' time went.
     pub stages: Vec<StageShare>,
     /// Share of the workers' time without work.
@@ -46,8 +51,12 @@ pub struct Stats {
     pub bad: Vec<BadSample>,
     /// Reads that failed and were tried again.
     pub retries: u64,
+    /// What caches of samples did; empty without them.
+    pub sample_caches: Vec<CacheUse>,
     /// What chaos mode did; `None` without it.
     pub chaos: Option<ChaosCounts>,
+    /// What caches have done; `None` without one.
+    pub cache: Option<Cached>,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
     /// The bottleneck, and what to do about it.
@@ -56,6 +65,7 @@ pub struct Stats {
 
 impl Stats {
     pub(crate) fn of(trace: &Trace, threads: usize, io_threads: usize, damage: Vec<String>) -> Self {
+        let read_bytes = trace.read_bytes.load(Relaxed) as f64;
         let seconds = |ns: &std::sync::atomic::AtomicU64| ns.load(Relaxed) as f64 / 1e9;
         let (wait, work) = (seconds(&trace.wait_ns), seconds(&trace.consumer_ns));
         let (read, decode) = (seconds(&trace.read_ns), seconds(&trace.decode_ns));
@@ -73,11 +83,14 @@ impl Stats {
             samples,
             seconds: all,
             samples_per_s: per(samples as f64, all),
-            read_mb_per_s: per(trace.read_bytes.load(Relaxed) as f64 / 1e6, all),
+            read_mb_per_s: per(read_bytes / 1e6, all),
             wait_s: wait,
             wait_share: per(wait, all),
             threads,
             io_threads,
+            // What was announced may be more than what was read until now.
+            device_share: per(trace.pace.bytes_away() as f64, read_bytes).min(1.0),
+            network: None,
             stages: vec![
                 StageShare { name: "read", seconds: read, busy: reading },
                 StageShare { name: "decode", seconds: decode, busy: per(decode, worked) },
@@ -87,12 +100,29 @@ impl Stats {
             bad_samples,
             bad,
             retries: trace.retries.load(Relaxed),
+            sample_caches: Vec::new(),
             chaos: None,
+            cache: None,
             damage,
             verdict: String::new(),
         };
         stats.verdict = verdict::of(&stats);
         stats
+    }
+
+    /// Adds what caches have done.
+    pub(crate) fn with_cache(self, trace: &Trace, counts: Option<CacheCounts>) -> Self {
+        Stats { cache: counts.map(|counts| trace.cached.report(counts)), ..self }
+    }
+
+    /// Adds the kind of network file system that the data is on.
+    pub(crate) fn on_network(self, network: Option<&'static str>) -> Self {
+        Stats { network, ..self }
+    }
+
+    /// Adds what caches of samples did.
+    pub(crate) fn with_sample_caches(self, sample_caches: Vec<CacheUse>) -> Self {
+        Stats { sample_caches, ..self }
     }
 
     /// Adds what chaos mode did.
@@ -111,6 +141,13 @@ impl fmt::Display for Stats {
             self.wait_share * 100.0,
             self.wait_s
         )?;
+        if self.device_share > 0.0 {
+            let share = self.device_share * 100.0;
+            writeln!(f, "device     {share:.0} % of the bytes were not in memory; they are requested ahead")?;
+        }
+        if let Some(network) = self.network {
+            writeln!(f, "network    {network}, read by {} threads", self.io_threads)?;
+        }
         for stage in &self.stages {
             writeln!(
                 f,
@@ -129,11 +166,38 @@ impl fmt::Display for Stats {
                 self.bad.first().map_or("", |b| &b.error)
             )?;
         }
+        for cache in &self.sample_caches {
+            let CacheUse { tier, hits, misses, samples, bytes, limit, .. } = cache;
+            let (bytes, limit) = (readable(*bytes), readable(*limit));
+            writeln!(
+                f,
+                "cache      {tier}: {hits} hits, {misses} misses; {samples} samples, {bytes} of {limit}"
+            )?;
+            if let Some(why) = &cache.warning {
+                writeln!(f, "           {why}")?;
+            }
+        }
         if self.retries > 0 {
             writeln!(f, "retries    {} reads failed and were tried again", self.retries)?;
         }
         if let Some(ChaosCounts { delays, faults }) = self.chaos {
             writeln!(f, "chaos      {delays} rows read late, {faults} reads that failed on purpose")?;
+        }
+        if let Some(cache) = &self.cache {
+            let mb = |bytes: u64| bytes as f64 / 1e6;
+            write!(
+                f,
+                "cache      {:.1} % of the bytes ({:.0} MB; {:.0} MB from the store)",
+                cache.hit_share * 100.0,
+                mb(cache.counts.cache_bytes),
+                mb(cache.counts.store_bytes)
+            )?;
+            match cache.epochs.last() {
+                Some(last) => {
+                    writeln!(f, "; in epoch {} {:.0} MB from the store", last.epoch, mb(last.store_bytes))?
+                }
+                None => writeln!(f)?,
+            }
         }
         for what in &self.damage {
             writeln!(f, "damage     {what}")?;

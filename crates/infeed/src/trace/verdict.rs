@@ -16,6 +16,8 @@ pub(super) fn of(stats: &Stats) -> String {
         );
     }
     let waited = format!("the consumer waited {:.0} % of the time", stats.wait_share * 100.0);
+    let device = stats.device_share > 0.5;
+    let from = format!("{:.0} % of the bytes come from a device", stats.device_share * 100.0);
     let busy = |name: &str| stats.stages.iter().find(|s| s.name == name).map_or(0.0, |s| s.busy);
     if stats.idle_share < 0.3 {
         let shares = ["decode", "transform", "read"].map(|name| (busy(name), name));
@@ -23,6 +25,9 @@ pub(super) fn of(stats: &Stats) -> String {
             shares.into_iter().fold((0.0, "decode"), |most, s| if s.0 > most.0 { s } else { most });
         let cure = match name {
             "decode" => "more threads or smaller images on disk would help",
+            "read" if device => {
+                &format!("{from}; faster storage, fewer bytes or memory for all of them would help")
+            }
             "read" => "the bytes come as fast as memory gives them; more threads or fewer bytes would help",
             _ => "more threads, u8 output normalised on the device, or fewer transforms would help",
         };
@@ -30,6 +35,11 @@ pub(super) fn of(stats: &Stats) -> String {
             "{waited}: {name} is the limit ({:.0} % of {} busy threads); {cure}",
             share * 100.0,
             stats.threads
+        );
+    }
+    if busy("read") > 0.7 && device {
+        return format!(
+            "{waited}: reading is the limit; {from}; faster storage, fewer bytes or memory for all of them would help"
         );
     }
     if busy("read") > 0.7 {

@@ -175,6 +175,11 @@ pub(crate) fn quote(name: &str) -> String {
 }
 
 impl Blocks for SqliteShard {
+    /// Not what is still in the log beside the file.
+    fn shows_changes(&self) -> bool {
+        false
+    }
+
     fn name(&self) -> &str {
         self.pool.name()
     }

@@ -26,7 +26,9 @@ impl Bulk {
         };
         let mut fields: Option<Vec<Arc<str>>> = None;
         for branch in branches {
-            if !branch.filters.is_empty() || branch.chains.len() != layouts.len() {
+            // Samples that are kept are looked up one by one.
+            let loose = !branch.filters.is_empty() || branch.kept.is_some();
+            if loose || branch.chains.len() != layouts.len() {
                 return None;
             }
             let found = branch.chains.iter().map(plain).collect::<Option<Vec<_>>>()?;

@@ -4,14 +4,14 @@ use super::{
     batching::Batching,
     branch::{Branch, restage},
     changes::WantedChange,
-    filter,
+    filter, keeping,
     leaves::Leaves,
     orders,
     stream::{StreamOrder, StreamPlan},
 };
 use crate::{
     order::{Below, Sequential},
-    recipe::{Recipe, Stage},
+    recipe::{Recipe, Role, Stage},
 };
 use infeed_core::{Error, Result, Spec};
 use std::sync::Arc;
@@ -43,7 +43,9 @@ impl Draft {
         let mut draft = match &recipe.source.join {
             None => {
                 *leaf += 1;
-                Draft::leaf(leaves, *leaf - 1)?
+                let mut draft = Draft::leaf(leaves, *leaf - 1)?;
+                draft.branches[0].origin = keeping::origin(&recipe.source);
+                draft
             }
             Some(join) => {
                 let parts = recipe
@@ -96,6 +98,9 @@ impl Draft {
 
     fn take(&mut self, stage: &Stage, leaves: &Leaves, batch: Option<usize>) -> Result<()> {
         let role = stage.about().role;
+        if let Stage::Cache(cache) = stage {
+            return self.cache(cache);
+        }
         if self.batch.is_some() && !role.follows_batch() {
             return Err(Error::plan(
                 "batch",
@@ -110,11 +115,16 @@ impl Draft {
                 "Python functions come after everything that infeed does to samples itself: move it down",
             ));
         }
+        if matches!(role, Role::Fields | Role::Sample | Role::Filter) {
+            self.branches.iter_mut().for_each(|branch| branch.history.push(stage.clone()));
+        }
         match stage {
+            Stage::Cache(_) => {}
             Stage::Python { what } => self.python.push(what.clone()),
             Stage::Seed { seed } => self.seed = Some(*seed),
             Stage::Select { fields } => self.select(fields, stage.name())?,
             Stage::Load { column, to, .. } => {
+                self.check_load()?;
                 self.branches[0].require_column(column)?;
                 self.each(|b| b.load(column, to.as_deref().unwrap_or(column)))?;
             }

@@ -9,6 +9,13 @@ impl Plan {
     /// Describes the pipeline in words: stages and specs.
     pub fn explain(&self) -> String {
         let mut out = format!("source  {}\norder   {}\n", self.source.describe(), self.order.describe());
+        if let Some(network) = self.source.network() {
+            let _ = writeln!(
+                out,
+                "reads   from {network}, a network file system: in large pieces, many at a time"
+            );
+        }
+        self.explain_reads(&mut out);
         for note in &self.notes {
             let _ = writeln!(out, "{note}");
         }
@@ -33,6 +40,9 @@ impl Plan {
                 if gone {
                     let _ = writeln!(out, "{lead}  only for its views");
                 }
+            }
+            if let Some(kept) = &branch.kept {
+                let _ = writeln!(out, "cache   {}", kept.describe(branch));
             }
             for filter in &branch.filters {
                 let _ = writeln!(out, "filter  {} (after decoding: batches get shorter)", filter.text);

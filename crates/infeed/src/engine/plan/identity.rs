@@ -157,7 +157,7 @@ fn samples(recipe: &Recipe) -> String {
 
 /// Returns a stage with files replaced by their content: a tokenizer that was moved is the same, one that was edited is
 /// not.
-fn by_content(stage: &Stage) -> Cow<'_, Stage> {
+pub(super) fn by_content(stage: &Stage) -> Cow<'_, Stage> {
     let mut out = Cow::Borrowed(stage);
     if let Stage::Map { args, .. } = stage {
         for (name, path) in args.iter().filter(|(name, _)| FILES.contains(&name.as_str())) {

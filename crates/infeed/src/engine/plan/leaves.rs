@@ -3,7 +3,7 @@
 use super::{Opened, loads::Loads, stream::StreamFields};
 use crate::{
     read::Joined,
-    recipe::{Recipe, SourceRecipe, Stage},
+    recipe::{Recipe, Role, SourceRecipe, Stage},
 };
 use infeed_core::{Error, Result, Source, Stream};
 use std::sync::Arc;
@@ -47,7 +47,9 @@ impl Leaves {
         loads: &Loads<'_>,
         open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
     ) -> Result<()> {
-        let own: Vec<&Stage> = recipe.stages.iter().filter(|s| !s.about().role.is_order()).collect();
+        // Caches change nothing about rows, and so not how they are numbered either.
+        let counts = |role: Role| !role.is_order() && role != Role::Cache;
+        let own: Vec<&Stage> = recipe.stages.iter().filter(|s| counts(s.about().role)).collect();
         let done = format!("{}|{above}", serde_json::to_string(&own).unwrap_or_default());
         let loads = loads.with(recipe);
         let source = &recipe.source;
@@ -137,6 +139,11 @@ impl Leaves {
     /// Whether rows are read and decoded in blocks.
     pub(super) fn are_blocks(&self) -> bool {
         self.sources.iter().any(|source| !source.block_rows().is_empty())
+    }
+
+    /// Whether blocks of rows come over a network.
+    pub(super) fn are_far(&self) -> bool {
+        self.are_blocks() && self.sources.iter().any(|source| source.room_ahead().is_some())
     }
 
     /// Returns the total number of rows.

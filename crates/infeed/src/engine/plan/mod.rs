@@ -3,6 +3,7 @@
 mod batching;
 mod branch;
 mod bulk;
+mod caches;
 mod changes;
 mod columns;
 mod copies;
@@ -12,19 +13,22 @@ mod filter;
 mod identity;
 mod join;
 mod joints;
+mod keeping;
 mod leaves;
 mod loads;
 mod orders;
 mod outputs;
+mod reads;
 mod stream;
 mod targets;
 mod verify;
 
 pub(super) use branch::{Branch, Chain, ChainStep, Start};
 pub(super) use bulk::Bulk;
-pub(super) use filter::FilterInput;
+pub(super) use filter::{FilterInput, SampleFilter};
 pub use identity::Identity;
 pub(super) use joints::{Joint, Part, PartRole};
+pub(super) use keeping::Kept;
 pub use stream::StreamPlan;
 
 use crate::{
@@ -126,7 +130,6 @@ impl Plan {
         draft.each(Branch::end_targets)?;
         let stream = draft.stream.clone();
         let counts = leaves.sources().iter().map(|s| (s.shard_of(0), s.rows())).collect();
-        let source = leaves.join()?;
         let batching = draft.batching();
         let places = draft.order.places();
         if places == 0 {
@@ -140,7 +143,11 @@ impl Plan {
                 fields.push(Arc::clone(name));
             }
         }
-        let branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
+        let mut branches = branches.into_iter().map(|b| b.settled(&fields)).collect::<Result<Vec<_>>>()?;
+        for branch in &mut branches {
+            branch.settle_cut(&fields, &**leaves.locate(branch.end.saturating_sub(1)).0)?;
+        }
+        let source = leaves.join()?;
         let (layouts, laid_in_python) = outputs::layouts(&batching, &draft.spec, !draft.python.is_empty());
         let bulk = if stream.is_none() { Bulk::of(&branches, &layouts, &*source) } else { None };
         let plan = Plan {

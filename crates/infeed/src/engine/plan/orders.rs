@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     order::{
-        Balanced, Below, BlockShuffle, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, Split, Weighted,
-        fraction,
+        Balanced, Below, BlockShuffle, Buffer, ByLength, Fold, Global, Pick, Repeat, Slice, SlidingShuffle,
+        Split, Weighted, fraction,
     },
     recipe::{ShuffleKind, Stage},
 };
@@ -73,6 +73,8 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
         // A given window or buffer implies the kind.
         ShuffleKind::Auto if window.is_some() || block.is_some() => ShuffleKind::Block,
         ShuffleKind::Auto if buffer.is_some() || initial.is_some() => ShuffleKind::Buffer,
+        // Over a network blocks must be needed at an even rate.
+        ShuffleKind::Auto if leaves.are_far() && below.blocks().is_some() => ShuffleKind::Sliding,
         // With sources that decode in blocks, a global shuffle would decode a whole block for every row.
         ShuffleKind::Auto if leaves.are_blocks() && below.blocks().is_some() => ShuffleKind::Block,
         // In other sources every row can be looked up by itself.
@@ -80,7 +82,7 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
         kind => *kind,
     };
     let odd = match kind {
-        ShuffleKind::Block => [("buffer", buffer), ("initial", initial)],
+        ShuffleKind::Block | ShuffleKind::Sliding => [("buffer", buffer), ("initial", initial)],
         ShuffleKind::Buffer => [("window", window), ("block", block)],
         _ => [("window", window), ("buffer", buffer)],
     };
@@ -100,6 +102,10 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
         ShuffleKind::Block => {
             let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
             Arc::new(BlockShuffle::new(below, *seed, window, *block)?)
+        }
+        ShuffleKind::Sliding => {
+            let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
+            Arc::new(SlidingShuffle::new(below, *seed, window, *block)?)
         }
         ShuffleKind::Buffer => {
             let size = buffer.unwrap_or(BUFFER);

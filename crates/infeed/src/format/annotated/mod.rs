@@ -18,8 +18,8 @@ pub(super) use yolo::ENTRY as YOLO;
 
 use super::FolderSource;
 use infeed_core::{
-    Error, FieldSpec, Opened, Record, Result, Source, Spec, Store, Value, format::Fields,
-    source::FieldDecoder,
+    Cache, Error, FieldSpec, Opened, Record, Result, Scratch, Source, Spec, Stamp, Store, Value,
+    format::Fields, keep::Writer, source::FieldDecoder,
 };
 use serde_json::{Map, json};
 use std::{fmt::Debug, sync::Arc};
@@ -140,6 +140,21 @@ impl Source for AnnotatedSource {
         self.images.shard_of(row)
     }
 
+    /// What is known of an image is part of its row: other boxes are another row.
+    fn stamps(&self, rows: &[u64], fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let notes: Vec<Arc<str>> = fields.iter().filter(|field| &***field != IMAGE).cloned().collect();
+        let mut out = self.images.stamps(rows, fields)?;
+        for (stamp, row) in out.iter_mut().zip(rows) {
+            let values = self.fetch(std::slice::from_ref(row), &notes).ok().and_then(|mut found| found.pop());
+            *stamp = stamp.zip(values).and_then(|(stamp, record)| {
+                let (mut out, mut scratch) = (Writer::default(), Scratch::new());
+                record.fields.iter().try_for_each(|value| out.value(value, &mut scratch)).ok()?;
+                Some(Stamp::default().wide(stamp).bytes(&out.finish().ok()?).get())
+            });
+        }
+        Some(out)
+    }
+
     fn key(&self, row: u64) -> String {
         self.images.key(row)
     }
@@ -176,12 +191,24 @@ impl Source for AnnotatedSource {
         rows.iter().enumerate().map(record).collect()
     }
 
+    fn network(&self) -> Option<&'static str> {
+        self.images.network()
+    }
+
     fn room_ahead(&self) -> Option<u64> {
         self.images.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.images.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.images.forget_ahead();
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.images.caches()
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {

@@ -10,12 +10,15 @@ mod kinds;
 mod manifest;
 mod metadata;
 mod names;
+mod stamps;
 
 pub(super) use entries::{FILES, FOLDER, MANIFEST};
 pub(super) use names::Names;
 
 use bytes::Bytes;
-use infeed_core::{Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value};
+use infeed_core::{
+    Cache, Dtype, Error, FieldSpec, Record, Result, Source, Spec, Store, StoreExt, Tensor, Value,
+};
 pub use kinds::Endings;
 use std::sync::{
     Arc,
@@ -64,6 +67,8 @@ pub struct FolderSource {
     /// Files read and their bytes, for [`Source::row_bytes`].
     files: AtomicU64,
     bytes: AtomicU64,
+    /// Stamps of files that are far away, by row.
+    stamps: stamps::Known,
 }
 
 impl FolderSource {
@@ -161,6 +166,7 @@ impl FolderSource {
             kind,
             files: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            stamps: stamps::Known::default(),
         })
     }
 
@@ -216,6 +222,11 @@ impl Source for FolderSource {
         self.file(row).unwrap_or_default()
     }
 
+    fn stamps(&self, rows: &[u64], fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let read = fields.contains(&self.field);
+        Some(rows.iter().map(|row| self.stamp(*row, read)).collect())
+    }
+
     fn key(&self, row: u64) -> String {
         usize::try_from(row).ok().and_then(|row| self.names.get(row)).unwrap_or_default().to_owned()
     }
@@ -242,12 +253,24 @@ impl Source for FolderSource {
         Ok(rows.iter().enumerate().map(record).collect())
     }
 
+    fn network(&self) -> Option<&'static str> {
+        self.store.network(&self.file(0).ok()?)
+    }
+
     fn room_ahead(&self) -> Option<u64> {
         self.store.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.store.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.store.forget_ahead();
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.store.cache().into_iter().collect()
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {

@@ -205,4 +205,21 @@ impl Store for MdsStore {
             self.files.will_read(shard, ranges);
         }
     }
+
+    /// Shards that are compressed are read whole, and kept by this store.
+    fn room_ahead(&self) -> Option<u64> {
+        self.parts.iter().all(|part| part.zip.is_none()).then(|| self.files.room_ahead()).flatten()
+    }
+
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.files.ahead_for(run, step, done);
+    }
+
+    fn forget_ahead(&self) {
+        self.files.forget_ahead();
+    }
+
+    fn set_memory(&self, bytes: u64) {
+        self.files.set_memory(bytes);
+    }
 }

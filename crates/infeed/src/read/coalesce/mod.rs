@@ -13,6 +13,11 @@ pub struct Limits {
     pub most: u64,
 }
 
+impl Limits {
+    /// For network file systems: a round trip takes as long as some hundred kilobytes, and their servers read large pieces best.
+    pub const NETWORK: Limits = Limits { gap: 256 << 10, most: 4 << 20 };
+}
+
 impl Default for Limits {
     fn default() -> Self {
         // A read costs about as much as copying 10 KB from the page cache, and far more on a disk. Joined reads of 1

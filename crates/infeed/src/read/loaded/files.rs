@@ -2,7 +2,9 @@
 
 use super::FileColumn;
 use bytes::Bytes;
-use infeed_core::{Error, Record, Result, Store, Value, memory::DEFAULT_LIMIT, store::below::Refusal};
+use infeed_core::{
+    Error, Record, Result, Stamp, Store, StoreExt, Value, memory::DEFAULT_LIMIT, store::below::Refusal,
+};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -89,6 +91,24 @@ impl Files {
             Record { fields: fields.iter().map(value).collect() }
         };
         Ok(records.into_iter().enumerate().map(made).collect())
+    }
+
+    /// Returns the stamp of the files of a record with the fields `below`; `None` if one is not found.
+    pub(super) fn stamp(
+        &self,
+        fields: &[Arc<str>],
+        below: &[Arc<str>],
+        record: &Record,
+        shard: &dyn Fn() -> String,
+    ) -> Option<Stamp> {
+        let mut stamp = Stamp::default();
+        for place in fields.iter().filter_map(|field| self.place(field)) {
+            let column = &self.columns[place];
+            let value = record.fields.get(below.iter().position(|known| *known == column.column)?)?;
+            let name = column.name(&*self.store, &column.folder(shard), value).ok()?;
+            stamp = stamp.wide(Stamp::of(&self.store.stat_one(&name).ok()?)?.get());
+        }
+        Some(stamp)
     }
 
     /// Reads the files of one column, in the order of the rows. Rows of one folder are read by one call.

@@ -11,7 +11,7 @@ pub use column::{FileColumn, stored};
 pub use stream::LoadedStream;
 
 use files::Files;
-use infeed_core::{Error, FieldSpec, Record, Result, Source, Spec, Store, format::Fields};
+use infeed_core::{Cache, Error, FieldSpec, Record, Result, Source, Spec, Store, format::Fields};
 use std::sync::Arc;
 
 /// A source whose records have the files that its columns name.
@@ -64,6 +64,21 @@ impl Source for Loaded {
         self.inner.shard_of(row)
     }
 
+    /// Rows are read to find their files, and the files looked up.
+    fn stamps(&self, rows: &[u64], fields: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let below = self.files.below(fields);
+        let mut out = self.inner.stamps(rows, &below)?;
+        if !rows.is_empty() && fields.iter().any(|field| self.files.has(field)) {
+            // Rows that cannot be read have no stamp, and are bad samples when they are read again.
+            let Ok(records) = self.inner.fetch(rows, &below) else { return Some(vec![None; rows.len()]) };
+            for (at, (stamp, record)) in out.iter_mut().zip(&records).enumerate() {
+                let files = self.files.stamp(fields, &below, record, &|| self.inner.shard_of(rows[at]));
+                *stamp = stamp.zip(files).map(|(row, files)| files.wide(row).get());
+            }
+        }
+        Some(out)
+    }
+
     fn key(&self, row: u64) -> String {
         self.inner.key(row)
     }
@@ -88,8 +103,16 @@ impl Source for Loaded {
         self.inner.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.inner.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.inner.forget_ahead();
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.inner.caches()
     }
 
     fn will_fetch(&self, rows: &[u64], fields: &[Arc<str>]) {

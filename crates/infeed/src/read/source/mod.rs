@@ -1,18 +1,20 @@
 //! The rows of many shards as one source.
 
+mod announce;
 mod blocks;
+mod cost;
 mod one_by_one;
+mod union;
 
 use super::coalesce::{Limits, coalesce};
 use blocks::Blocks;
 use infeed_core::{
-    Error, FieldSpec, Index, Indices, Record, Result, Shard, Shards, Source, Spec, Store, format::Fields,
+    Cache, Error, Fetching, Index, Indices, ReadCost, Record, Result, Shard, Shards, Source, Spec, Stamp,
+    Store, format::Fields,
 };
 use one_by_one::OneByOne;
-use std::{collections::HashMap, ops::Range, sync::Arc};
-
-/// A block is announced row by row if less than one byte in this many is wanted.
-const SPARSE: u64 = 4;
+use std::{ops::Range, sync::Arc};
+use union::union;
 
 /// A store, its shards and the index of their rows.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct StoreSource {
     indices: Arc<dyn Indices>,
     spec: Spec,
     limits: Limits,
+    /// The kind of network file system that the shards are on.
+    network: Option<&'static str>,
     /// Rows that are fetched together because the store is far away; none for stores that are near.
     blocks: Blocks,
 }
@@ -60,8 +64,11 @@ impl StoreSource {
             Some(_) => Blocks::new(&shards, indices.rows())?,
             None => Blocks::default(),
         };
-        let (format, limits) = (format.into(), Limits::default());
-        Ok(StoreSource { store, format, shards, indices, spec, limits, blocks })
+        // The first shard speaks for all: a data set is mostly in one place.
+        let network = shards.name(0).and_then(|name| store.network(&name));
+        let limits = if network.is_some() { Limits::NETWORK } else { Limits::default() };
+        let format = format.into();
+        Ok(StoreSource { store, format, shards, indices, spec, limits, network, blocks })
     }
 
     /// Sets the limits of joining reads.
@@ -88,26 +95,6 @@ impl StoreSource {
         let place = self.indices.rows().find(row);
         let ask = |(shard, row)| self.ask(shard, |index| Ok(what(index, row))).ok();
         place.and_then(ask).unwrap_or_default()
-    }
-
-    /// Announces the bytes of a block, from its first row to its last.
-    fn announce(&self, shard: usize, block: Range<u64>, fields: &[Arc<str>]) -> Result<()> {
-        let (span, wanted) = self.ask(shard, |index| {
-            let ends = index.ranges(&[block.start, block.end - 1], fields)?;
-            let start = ends.iter().map(|range| range.start).min().unwrap_or(0);
-            let end = ends.iter().map(|range| range.end).max().unwrap_or(0);
-            let wanted = index.row_bytes(block.start, fields).saturating_mul(block.end - block.start);
-            Ok((start..end, wanted))
-        })?;
-        if wanted < (span.end - span.start) / SPARSE {
-            // A small field of large rows: the bytes between are not worth it.
-            let rows: Vec<u64> = block.collect();
-            let ranges = self.ask(shard, |index| index.ranges(&rows, fields))?;
-            self.store.will_read(&self.shard(shard)?, &coalesce(&ranges, self.limits).reads);
-        } else {
-            self.store.will_read(&self.shard(shard)?, std::slice::from_ref(&span));
-        }
-        Ok(())
     }
 
     fn shard(&self, shard: usize) -> Result<Shard> {
@@ -161,6 +148,20 @@ impl Source for StoreSource {
         self.indices.rows().find(row).and_then(|(shard, _)| self.shards.name(shard)).unwrap_or_default()
     }
 
+    fn stamps(&self, rows: &[u64], _: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
+        let mut last: Option<(usize, Option<Stamp>)> = None;
+        let mut stamp = |row: &u64| {
+            let (shard, row) = self.indices.rows().find(*row)?;
+            let known = last.filter(|(known, _)| *known == shard);
+            let (_, stamp) = *last.insert(
+                known.unwrap_or_else(|| (shard, self.shards.get(shard).and_then(|shard| Stamp::of(&shard)))),
+            );
+            Some(stamp?.number(row).get())
+        };
+        let known = self.shards.modified(0).or(self.shards.version(0)).is_some();
+        known.then(|| rows.iter().map(&mut stamp).collect())
+    }
+
     fn key(&self, row: u64) -> String {
         self.ask_row(row, |index, row| index.key(row))
     }
@@ -207,12 +208,40 @@ impl Source for StoreSource {
         }
     }
 
+    fn read_cost(&self, rows: &[u64], fields: &[Arc<str>], fetching: Fetching) -> Option<ReadCost> {
+        self.store.room_ahead().and_then(|_| self.cost(rows, fields, fetching).ok())
+    }
+
+    fn network(&self) -> Option<&'static str> {
+        self.network
+    }
+
     fn room_ahead(&self) -> Option<u64> {
         self.store.room_ahead()
     }
 
+    fn ahead_for(&self, run: u64, step: u64, done: u64) {
+        self.store.ahead_for(run, step, done);
+    }
+
     fn forget_ahead(&self) {
         self.store.forget_ahead();
+    }
+
+    fn caches(&self) -> Vec<&dyn Cache> {
+        self.store.cache().into_iter().collect()
+    }
+
+    fn objects(&self) -> Vec<Shard> {
+        (0..self.shards.len()).filter_map(|shard| self.shards.get(shard)).collect()
+    }
+
+    fn bytes_of(&self, rows: &[u64], fields: &[Arc<str>], each: &mut dyn FnMut(usize, Range<u64>)) {
+        let _ = self.by_shard(rows, |shard, _, rows| {
+            let ranges = self.ask(shard, |index| index.ranges(rows, fields)).unwrap_or_default();
+            ranges.into_iter().for_each(|bytes| each(shard, bytes));
+            Ok(())
+        });
     }
 
     fn set_memory(&self, bytes: u64) {
@@ -269,34 +298,6 @@ impl Source for StoreSource {
             fields.join(", ")
         )
     }
-}
-
-/// Returns the fields of all shards: in the order of the files, if the format has one, otherwise sorted by name so that the
-/// order does not depend on which shard comes first.
-fn union(shards: &Shards, indices: &dyn Indices) -> Result<Spec> {
-    let mut seen: HashMap<Arc<str>, (FieldSpec, usize)> = HashMap::new();
-    let mut names: Vec<Arc<str>> = vec![];
-    for (shard, fields) in indices.fields() {
-        for (name, spec) in fields {
-            let (first, origin) = seen.entry(Arc::clone(&name)).or_insert_with(|| {
-                names.push(Arc::clone(&name));
-                (spec.clone(), shard)
-            });
-            if *first != spec {
-                let named = |shard| shards.name(shard).unwrap_or_default();
-                let (a, b) = (named(*origin), named(shard));
-                return Err(Error::plan(
-                    "read",
-                    format!("the field `{name}` is {first} in shard `{a}` but {spec} in shard `{b}`"),
-                ));
-            }
-        }
-    }
-    if !indices.ordered() {
-        names.sort_unstable();
-    }
-    let field = |name: Arc<str>| seen.remove(&name).map(|(spec, _)| (name, spec));
-    Ok(Spec { fields: names.into_iter().filter_map(field).collect() })
 }
 
 #[cfg(test)]

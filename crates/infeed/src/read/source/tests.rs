@@ -1,6 +1,6 @@
 use super::*;
 use bytes::Bytes;
-use infeed_core::Value;
+use infeed_core::{FieldSpec, Value};
 use proptest::prelude::*;
 use std::{ops::Range, sync::Mutex};
 
@@ -51,6 +51,25 @@ impl Store for Counting {
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.0.lock().unwrap().extend(ranges.iter().map(|r| (shard.name.to_string(), r.clone())));
         Ok(ranges.iter().map(|r| r.clone().map(|i| (i / 4) as u8).collect()).collect())
+    }
+}
+
+/// The same on a network file system.
+#[derive(Debug)]
+struct Mounted(Arc<Counting>);
+
+impl Store for Mounted {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        self.0.list(prefix)
+    }
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        self.0.stat(names)
+    }
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.0.read(shard, ranges)
+    }
+    fn network(&self, _: &str) -> Option<&'static str> {
+        Some("nfs")
     }
 }
 
@@ -124,4 +143,24 @@ proptest! {
             prop_assert_eq!(first_byte(&record.fields[0]), Some(numbers[*row as usize]));
         }
     }
+}
+
+#[test]
+fn rows_of_a_network_file_system_are_joined_over_larger_gaps() {
+    let (near, source) = source(&[50_000]);
+    assert_eq!(source.network(), None);
+    let far = Arc::new(Counting::default());
+    let store: Arc<dyn Store> = Arc::new(Mounted(Arc::clone(&far)));
+    let shard = Shard { name: "s".into(), size: 200_000, modified: None, version: None };
+    let mounted =
+        StoreSource::new(store, "fours", vec![shard], vec![Arc::new(Fours(50_000, &["x"]))]).unwrap();
+    assert_eq!(mounted.network(), Some("nfs"));
+    let rows = [0, 10_000, 49_999];
+    let values = |source: &StoreSource| -> Vec<Option<u8>> {
+        let records = source.fetch(&rows, &["x".into()]).unwrap();
+        records.iter().map(|record| first_byte(&record.fields[0])).collect()
+    };
+    assert_eq!(values(&mounted), values(&source));
+    assert_eq!(near.0.lock().unwrap().len(), 3);
+    assert_eq!(*far.0.lock().unwrap(), [("s".to_owned(), 0..200_000)]);
 }
