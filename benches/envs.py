@@ -49,6 +49,8 @@ ENVS: dict[str, Env] = {
         Env("spdl", ("spdl",), extends="torch", system=(("ffmpeg -version", "ffmpeg"),)),
         # Wants an older hub client than `datasets` does.
         Env("streaming", ("mosaicml-streaming",), extends="torch"),
+        # Loaders that read from S3.
+        Env("remote", ("s3torchconnector", "s3fs", "boto3", "pyarrow"), extends="torch"),
         Env("corpora", ("tokenizers", "zstandard", "polars"), extends="torch"),
         Env("tensorflow", ("tensorflow-cpu", "numpy")),
         # The CUDA build runs its CPU operators without a GPU.

@@ -1,12 +1,19 @@
-"""Rows of remote tars: infeed, a bare client and WebDataset through the same proxy.
+"""Data in S3 through a slow proxy: infeed, a bare client, and the loaders that people use for it.
 
-    python benches/remote.py [--latency 30] [--rows 4000] [--size 110000] [--rounds 3]
+    python benches/remote.py --images PHOTOS [--only raw,train,cache,ranks,faults] [--peers all|none|NAME,...]
 
-nginx serves the shards, and `infeed proxy` before it adds the latency of a store that is far away. The bare client sends
-64 range requests at a time and drops the bytes: what the link gives. Each of the others hands out all rows of an epoch,
-shuffled, as bytes. The index of the shards is known, as in every run but the first. All of them take turns in each round;
-the best round counts. With `--faults` the proxy also breaks connections, answers 503 and is late now and then, and the
-waits of single batches are shown.
+nginx serves the objects: it answers S3's GET and HEAD faster than any server that checks signatures, so the clients are
+what is measured. `infeed proxy` before it adds the latency of a store that is far away. Everybody takes turns in each
+round, and the best round counts; every loop is a process of its own with default settings.
+
+raw     rows of 110 KB as bytes, shuffled. A bare client sends 64 range requests at a time and drops the bytes.
+        Target: 0.9 of the bare client, 2 x the best peer, 0.5 core-seconds per GB
+train   JPEG: RandomResizedCrop 224, flip, normalise; from S3 and from the local disk.
+        Target: 0.95 of local; first batch 1.5 s without an index, 0.3 s with
+cache   the third epoch with a cache on disk, against local files in the same order. Target: 0.98 of local, no request
+ranks   4 processes with one cache, first epoch. Target: each byte fetched once
+faults  1 % resets, 0.5 % answers 503, 1 % of answers 600 ms late.
+        Target: p99 of waits 2 x their median; 0.9 of the rate without faults
 """
 
 from __future__ import annotations
@@ -14,156 +21,270 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import http.client
-import io
+import json
 import os
-import resource
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from servers import Nginx, Proxy
 
-SHARDS = 8
+import envs
+from remote import data
+
+HERE = Path(__file__).parent
 PART = 4 << 20
 FAULTS = {"resets": 0.01, "errors": {503: 0.005}, "tail": {"rate": 0.01, "ms": 600}, "seed": 1}
+PEERS = {
+    "webdataset": "torch",
+    "s3torchconnector": "remote",
+    "streaming": "streaming",
+    "litdata": "remote",
+    "huggingface": "remote",
+}
+#: Local files in the order that infeed gives data from a store.
+AS_REMOTE = {"kind": "sliding", "window": 64, "block": 18}
 
 
-def make(folder: Path, rows: int, size: int) -> None:
-    """Writes the shards."""
-    random = np.random.default_rng(0)
-    for shard in range(SHARDS):
-        with tarfile.open(folder / f"t-{shard}.tar", "w") as file:
-            for row in range(shard, rows, SHARDS):
-                for name, data in ((f"{row:06}.bin", random.bytes(size)), (f"{row:06}.cls", b"1")):
-                    member = tarfile.TarInfo(name)
-                    member.size = len(data)
-                    file.addfile(member, io.BytesIO(data))
+class Bench:
+    """A server with data, and the proxy before it."""
+
+    def __init__(self, server: Nginx, folder: Path, given: argparse.Namespace) -> None:
+        self.server, self.folder, self.given = server, folder, given
+        self.root = server.folder / "root" / server.bucket
+        self.best: dict[str, dict[str, Any]] = {}
+        rows = data.random_rows(given.rows, given.size)
+        data.write_tars(self.root, "raw", rows)
+        data.write_tars(self.root, "photo", data.photographs(given.images, given.photos))
+        self.proxy = Proxy(server, latency_ms=given.latency)
+
+    def total(self, name: str) -> int:
+        return sum(path.stat().st_size for path in self.root.glob(f"{name}-*.tar"))
+
+    def s3(self, name: str) -> str:
+        return f"s3://{self.server.bucket}/{name}-{{0..{data.SHARDS - 1}}}.tar"
+
+    def local(self, name: str) -> str:
+        return f"{self.root}/{name}-{{0..{data.SHARDS - 1}}}.tar"
+
+    def environment(self, index: str) -> dict[str, str]:
+        keys = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_REGION": "us-east-1"}
+        where = {"AWS_ENDPOINT_URL": self.server.endpoint(self.proxy), "AWS_DEFAULT_REGION": "us-east-1"}
+        return {**os.environ, **keys, **where, "INFEED_CACHE": str(self.folder / index)}
+
+    def run(self, command: list[str], index: str = "index") -> dict[str, Any]:
+        """Runs a loop, with what the proxy saw of it."""
+        self.proxy.reset()
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment(index))
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command[:3])} failed:\n{done.stderr[-3000:]}")
+        seen = self.proxy.stats()
+        return {**json.loads(done.stdout.splitlines()[-1]), "requests": seen["requests"], "fetched": seen["bytes"]}
+
+    def ours(self, url: str, work: str, *, index: str = "index", **more: Any) -> dict[str, Any]:
+        given = {"url": url, "work": work, "shuffle": {}, **more}
+        out = self.run([sys.executable, str(HERE / "remote" / "ours.py"), json.dumps(given)], index)
+        return {**out, **out["epochs"][-1]}
+
+    def peer(self, name: str) -> dict[str, Any]:
+        bucket = f"s3://{self.server.bucket}"
+        uris = [f"{bucket}/raw-{shard}.tar" for shard in range(data.SHARDS)]
+        given = {
+            "http": f"{self.server.endpoint(self.proxy)}/{self.server.bucket}/raw-{{0..{data.SHARDS - 1}}}.tar",
+            "s3": uris,
+            "mds": f"{bucket}/mds",
+            "litdata": f"{bucket}/litdata",
+        }
+        python = envs.ensure(PEERS[name])
+        if name in ("streaming", "litdata"):
+            folder = self.root / {"streaming": "mds", "litdata": "litdata"}[name]
+            if not folder.exists():
+                tars = sorted(map(str, self.root.glob("raw-*.tar")))
+                subprocess.run([python, HERE / "remote" / "theirs.py", "make", name, folder, *tars], check=True)
+        return self.run([str(python), str(HERE / "remote" / "theirs.py"), name, json.dumps(given)])
+
+    def bare(self) -> dict[str, Any]:
+        """All bytes by 64 range requests at a time, one connection for each thread."""
+        paths = {self.server.path(path.name): path.stat().st_size for path in sorted(self.root.glob("raw-*.tar"))}
+        parts = [(path, at, min(size, at + PART)) for path, size in paths.items() for at in range(0, size, PART)]
+
+        def fetch(share: list[tuple[str, int, int]]) -> int:
+            connection, got = http.client.HTTPConnection("127.0.0.1", self.proxy.port), 0
+            buffer = bytearray(1 << 20)
+            for path, start, end in share:
+                connection.request("GET", path, headers={"Range": f"bytes={start}-{end - 1}"})
+                answer = connection.getresponse()
+                while count := answer.readinto(buffer):
+                    got += count
+            connection.close()
+            return got
+
+        self.proxy.reset()
+        before, start = os.times(), time.perf_counter()
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            got = sum(pool.map(fetch, (parts[i::64] for i in range(64))))
+        spent, after = time.perf_counter() - start, os.times()
+        assert got == sum(paths.values())
+        cpu = after.user + after.system - before.user - before.system
+        return {
+            "bytes": got,
+            "seconds": spent,
+            "requests": len(parts),
+            "fetched": got,
+            "cpu": cpu,
+            "rows": 0,
+            "first": 0,
+        }
+
+    def turns(self, loops: dict[str, Callable[[], dict[str, Any]]], better: str = "seconds") -> None:
+        """Runs all loops in turns, and keeps the best run of each."""
+        for _ in range(self.given.rounds):
+            for name, loop in loops.items():
+                out = loop()
+                if name not in self.best or out[better] < self.best[name][better]:
+                    self.best[name] = out
+
+    def show(self, *names: str, against: str, by: str) -> None:
+        """A line for each loop, compared with one of them."""
+        rate = {name: self.best[name][by] / self.best[name]["seconds"] for name in names if name in self.best}
+        unit, scale = ("MB/s", 1e-6) if by == "bytes" else ("rows/s", 1)
+        for name, value in rate.items():
+            out = self.best[name]
+            counted = "cpu" in out and out["fetched"] > out["bytes"] / 2 > 0
+            cpu = f"  {out['cpu'] / out['fetched'] * 1e9:5.2f} core-s/GB" if counted else " " * 17
+            waits = f"  waits {out['median'] * 1e3:6.1f} / {out['late'] * 1e3:6.1f} ms" if "late" in out else ""
+            print(
+                f"  {name:28} {value * scale:9.0f} {unit}  {value / rate[against]:5.2f} of {against}"
+                f"  first {out['first']:6.3f} s{cpu}  {out['requests']:6.0f} requests{waits}",
+                flush=True,
+            )
 
 
-def bare(port: int, paths: dict[str, int]) -> int:
-    """All bytes by 64 range requests at a time, one connection for each thread."""
-    parts = [(path, at, min(size, at + PART)) for path, size in paths.items() for at in range(0, size, PART)]
-    shares = [parts[i::64] for i in range(64)]
-
-    def fetch(share: list[tuple[str, int, int]]) -> int:
-        connection, got = http.client.HTTPConnection("127.0.0.1", port), 0
-        buffer = bytearray(1 << 20)
-        for path, start, end in share:
-            connection.request("GET", path, headers={"Range": f"bytes={start}-{end - 1}"})
-            answer = connection.getresponse()
-            while count := answer.readinto(buffer):
-                got += count
-        connection.close()
-        return got
-
-    with concurrent.futures.ThreadPoolExecutor(64) as pool:
-        return sum(pool.map(fetch, shares))
+def raw(bench: Bench) -> None:
+    url = bench.s3("raw")
+    bench.ours(url, "raw")
+    loops: dict[str, Callable[[], dict[str, Any]]] = {
+        "bare client": bench.bare,
+        "infeed": lambda: bench.ours(url, "raw"),
+        "infeed, in order": lambda: bench.ours(url, "raw", shuffle=None),
+        "infeed, global": lambda: bench.ours(url, "raw", shuffle={"kind": "global"}),
+    }
+    for name in bench.given.peers:
+        loops[name] = lambda name=name: bench.peer(name)  # type: ignore[misc]
+    bench.turns(loops)
+    print(f"raw: {bench.given.rows} rows of {bench.given.size} bytes, {bench.given.latency:.0f} ms a request")
+    bench.show(*loops, against="bare client", by="bytes")
 
 
-LOOP = """
-import sys, time, infeed
-url, cache, mode = sys.argv[1:4]
-data = infeed.open(url, **({"cache": cache} if cache else {}))
-start = time.perf_counter()
-loader = data.shuffle(seed=1, **({"kind": "global"} if mode == "global" else {})).batch(64).to_numpy()
-waits, rows, size, last, first = [], 0, 0, time.perf_counter(), None
-for batch in loader:
-    now = time.perf_counter()
-    waits.append(now - last)
-    first = first or now - start
-    rows += len(batch["cls"])
-    size += sum(len(item) for item in batch["bin"])
-    last = time.perf_counter()
-spent = time.perf_counter() - start
-waits.sort()
-print(rows, size, spent, first, waits[len(waits) // 2], waits[int(len(waits) * 0.99)])
-"""
-
-WEBDATASET = """
-import sys, time, webdataset
-start = time.perf_counter()
-data = webdataset.WebDataset(sys.argv[1], shardshuffle=8, empty_check=False).shuffle(1000)
-loader = webdataset.WebLoader(data, batch_size=None, num_workers=2)
-rows = size = 0
-first = None
-for row in loader:
-    first = first or time.perf_counter() - start
-    rows += 1
-    size += len(row["bin"])
-print(rows, size, time.perf_counter() - start, first, 0, 0)
-"""
+def train(bench: Bench) -> None:
+    url, local = bench.s3("photo"), bench.local("photo")
+    fresh = iter(range(1_000_000))
+    loops = {
+        "local": lambda: bench.ours(local, "train"),
+        "S3": lambda: bench.ours(url, "train"),
+        "S3, no index": lambda: bench.ours(url, "train", index=f"fresh-{next(fresh)}"),
+    }
+    bench.ours(url, "train")
+    bench.ours(local, "train")
+    bench.turns(loops)
+    firsts = {}
+    for name, loop in loops.items():
+        firsts[name] = min(loop()["first"] for _ in range(2))
+    print(f"train: {bench.given.photos} JPEGs")
+    bench.show(*loops, against="local", by="rows")
+    print("  first batch: " + ", ".join(f"{name} {first:.3f} s" for name, first in firsts.items()))
 
 
-def run(code: str, *arguments: str) -> tuple[list[float], float]:
-    """Runs a loop in a process of its own. Returns what it printed, and its CPU seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(done.stderr[-2000:])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return [float(word) for word in done.stdout.split()[-6:]], spent
+def cache(bench: Bench) -> None:
+    for name, work in (("raw", "raw"), ("photo", "train")):
+        url, local, folder = bench.s3(name), bench.local(name), str(bench.folder / f"cache-{name}")
+        bench.ours(url, work, cache=folder)
+
+        def second(url: str = url, work: str = work, folder: str = folder) -> dict[str, Any]:
+            return bench.ours(url, work, cache=folder, epochs=3)
+
+        loops = {
+            f"{work}, local": lambda local=local, work=work: bench.ours(local, work, shuffle=AS_REMOTE, epochs=3),
+            f"{work}, cached": second,
+        }
+        bench.turns(loops)
+        print(f"cache: {work}, third epoch; {bench.best[f'{work}, cached']['requests']} requests in the whole run")
+        bench.show(*loops, against=f"{work}, local", by="rows")
+
+
+def ranks(bench: Bench) -> None:
+    url, folder = bench.s3("raw"), str(bench.folder / "cache-ranks")
+    bench.proxy.reset()
+    given = json.dumps({"url": url, "work": "raw", "shuffle": {}, "cache": folder})
+    command = [sys.executable, str(HERE / "remote" / "ours.py"), given]
+    world = [{"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank)} for rank in range(4)]
+    start = time.perf_counter()
+    running = [
+        subprocess.Popen(command, env={**bench.environment("index"), **one}, stdout=subprocess.PIPE) for one in world
+    ]
+    outs = [json.loads(process.communicate()[0].splitlines()[-1]) for process in running]
+    spent, seen = time.perf_counter() - start, bench.proxy.stats()
+    rows = sum(out["epochs"][0]["rows"] for out in outs)
+    fetched = seen["bytes"] / bench.total("raw")
+    print(f"ranks: {rows} rows over 4 processes in {spent:.2f} s; {fetched:.3f} of the bytes fetched")
+
+
+def faults(bench: Bench) -> None:
+    url = bench.s3("raw")
+    step = bench.given.step
+    bench.proxy.set(latency_ms=bench.given.latency, bandwidth=bench.given.link)
+
+    def calm() -> dict[str, Any]:
+        bench.proxy.set(latency_ms=bench.given.latency, bandwidth=bench.given.link)
+        return bench.ours(url, "raw", step_ms=step)
+
+    def faulty() -> dict[str, Any]:
+        bench.proxy.set(latency_ms=bench.given.latency, bandwidth=bench.given.link, **FAULTS)
+        return bench.ours(url, "raw", step_ms=step)
+
+    loops = {"without faults": calm, "with faults": faulty}
+    bench.turns(loops)
+    bench.proxy.set(latency_ms=bench.given.latency)
+    print(f"faults: a link of {bench.given.link / 1e6:.0f} MB/s; 1 % resets, 0.5 % 503, 1 % late by 600 ms")
+    bench.show(*loops, against="without faults", by="bytes")
+
+
+WORKS: dict[str, Callable[[Bench], None]] = {
+    "raw": raw,
+    "train": train,
+    "cache": cache,
+    "ranks": ranks,
+    "faults": faults,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(WORKS), help="works, separated by commas")
+    parser.add_argument("--peers", default="all", help="all, none, or names separated by commas")
+    parser.add_argument("--images", type=Path, required=True, help="a folder of JPEG photographs")
     parser.add_argument("--latency", type=float, default=30, help="milliseconds for each request")
-    parser.add_argument("--rows", type=int, default=4000)
+    parser.add_argument("--link", type=float, default=3e8, help="bytes per second of the link with faults")
+    parser.add_argument(
+        "--step", type=float, default=0, help="milliseconds of a simulated training step, with faults"
+    )
+    parser.add_argument("--rows", type=int, default=16_000, help="rows of raw bytes")
+    parser.add_argument("--photos", type=int, default=4_000)
     parser.add_argument("--size", type=int, default=110_000, help="bytes of a row")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--faults", action="store_true", help="with resets, 503 and a tail of 600 ms")
     given = parser.parse_args()
+    given.peers = {"all": list(PEERS), "none": []}.get(given.peers, given.peers.split(","))
     with tempfile.TemporaryDirectory() as folder, Nginx() as server:
-        os.environ["INFEED_CACHE"] = f"{folder}/index"
-        data = Path(server.folder, "root", server.bucket)
-        make(data, given.rows, given.size)
-        paths = {server.path(path.name): path.stat().st_size for path in sorted(data.iterdir())}
-        total = sum(paths.values())
-        with Proxy(server, latency_ms=given.latency, **(FAULTS if given.faults else {})) as proxy:
-            url = server.uri("t-{0..7}.tar", proxy)
-            local, cache = f"{data}/t-{{0..7}}.tar", f"{folder}/cache"
-            for warm in (url, local):
-                run(LOOP, warm, "", "blocks")
-            run(LOOP, url, cache, "blocks")
-            loops: dict[str, Callable[[], tuple[list[float], float]]] = {
-                "infeed": lambda: run(LOOP, url, "", "blocks"),
-                "infeed, global": lambda: run(LOOP, url, "", "global"),
-                "infeed, cached": lambda: run(LOOP, url, cache, "blocks"),
-                "infeed, local": lambda: run(LOOP, local, "", "global"),
-            }
-            if not given.faults:
-                loops["WebDataset, curl"] = lambda: run(WEBDATASET, f"pipe:curl -s {url}")
-            best: dict[str, tuple[list[float], float, dict[str, float]]] = {}
-            link = 0.0
-            for _ in range(given.rounds):
-                if not given.faults:
-                    start = time.perf_counter()
-                    assert bare(proxy.port, paths) == total
-                    link = max(link, total / (time.perf_counter() - start))
-                for name, loop in loops.items():
-                    proxy.reset()
-                    numbers, cpu = loop()
-                    if name not in best or numbers[2] < best[name][0][2]:
-                        best[name] = (numbers, cpu, proxy.stats())
-    print(f"{given.rows} rows of {given.size} bytes in {SHARDS} shards, {given.latency:.0f} ms a request")
-    if link:
-        print(f"{'bare client, 64 requests':26} {link / 1e6:8.0f} MB/s")
-    for name, (numbers, cpu, seen) in best.items():
-        rows, size, spent, first, median, late = numbers
-        share = f"{size / spent / link:6.2f} of the bare client" if link else ""
-        print(
-            f"{name:26} {size / spent / 1e6:8.0f} MB/s {rows / spent:8.0f} rows/s  first batch {first:6.3f} s"
-            f"  CPU {cpu:5.2f} s  waits {median * 1e3:6.1f} / {late * 1e3:6.1f} ms (p50, p99)"
-            f"  {seen['requests']:6.0f} requests {seen['bytes'] / total:5.2f} of the bytes {share}"
-        )
+        bench = Bench(server, Path(folder), given)
+        with bench.proxy:
+            for name in given.only.split(","):
+                WORKS[name](bench)
 
 
 if __name__ == "__main__":
