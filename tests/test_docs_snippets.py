@@ -39,6 +39,7 @@ ELSEWHERE = {
 }
 #: The same code on less data, in less time, without a GPU.
 SMALLER = {
+    "(256)": "(40)",
     "(224)": "(32)",
     "(224, ": "(32, ",
     "256, 3, 224, 224": "4, 3, 8, 8",
