@@ -4,13 +4,15 @@
 //! more bytes; when it takes twice as long, they only wait for each other. So the number begins small, doubles while requests
 //! are as fast as the first ones, and then follows what the network and the service can do. Many requests that start at the same
 //! moment would also end at the same moment, and whoever reads would get nothing, then everything. It is halved when the service asks
-//! for fewer (429, 503).
+//! for fewer (429, 503) with more than a few of its answers.
 
 use std::time::{Duration, Instant};
 
-/// Where it begins, and the fewest.
-const FIRST: f64 = 8.0;
-const FEWEST: f64 = 4.0;
+/// Where it begins, and the fewest that a queue leads to. On a machine whose processors are busy with batches all requests take long,
+/// and fewer of them would not be faster.
+const FIRST: f64 = 16.0;
+/// The fewest that a service can ask for.
+const LEAST: f64 = 2.0;
 /// A request that takes less than this times the shortest one has a free way; one that takes more than the other is in a queue.
 const FREE: f64 = 1.6;
 const QUEUED: f64 = 2.5;
@@ -21,6 +23,10 @@ const STEP: f64 = 8.0;
 const ANEW: Duration = Duration::from_secs(10);
 /// After the service asked for fewer requests, their number stays for this long.
 const CALM: Duration = Duration::from_secs(2);
+/// The share of answers that must ask for fewer requests. Services refuse a request now and then, however few there are.
+const ASKED: f64 = 0.05;
+/// The weight of one answer in that share.
+const WEIGHT: f64 = 1.0 / 32.0;
 /// Sizes of requests, in powers of two.
 const SIZES: usize = 40;
 
@@ -36,6 +42,8 @@ pub(super) struct Flow {
     anew: Option<Instant>,
     measuring: Option<(usize, f64)>,
     calm_until: Option<Instant>,
+    /// The share of the last answers that asked for fewer requests.
+    asked: f64,
 }
 
 impl Flow {
@@ -49,6 +57,7 @@ impl Flow {
             anew: None,
             measuring: None,
             calm_until: None,
+            asked: 0.0,
         }
     }
 
@@ -66,6 +75,7 @@ impl Flow {
         let shortest = &mut self.shortest[(bytes.max(1).ilog2() as usize).min(SIZES - 1)];
         *shortest = shortest.min(took);
         let ratio = took / *shortest;
+        self.asked -= self.asked * WEIGHT;
         if self.calm_until.is_some_and(|until| now < until) || self.is_measuring(now) {
             return;
         }
@@ -78,7 +88,7 @@ impl Flow {
             0.0
         };
         if change < 0.0 || busy {
-            self.limit = (self.limit + change).clamp(FEWEST.min(self.most), self.most);
+            self.limit = (self.limit + change).max(self.limit.min(FIRST)).min(self.most);
         }
     }
 
@@ -100,18 +110,22 @@ impl Flow {
         self.shortest = [f64::INFINITY; SIZES];
         // Those that are on their way began among many others.
         self.measuring = Some((2 * self.limit as usize, self.limit));
-        self.limit = (self.limit / 2.0).max(FEWEST.min(self.most));
+        self.limit = (self.limit / 2.0).max(self.limit.min(FIRST));
         true
     }
 
     /// The service asks for fewer requests.
     pub(super) fn slow_down(&mut self) {
+        self.asked += (1.0 - self.asked) * WEIGHT;
+        if self.asked < ASKED {
+            return;
+        }
         let now = Instant::now();
         // All requests on their way may get the same answer: they count once.
         if self.calm_until.is_some_and(|until| now + CALM / 2 < until) {
             return;
         }
-        self.limit = (self.limit / 2.0).max(FEWEST.min(self.most));
+        self.limit = (self.limit / 2.0).max(LEAST.min(self.most));
         self.opening = false;
         self.measuring = None;
         self.calm_until = Some(now + CALM);
@@ -142,7 +156,7 @@ mod tests {
     #[test]
     fn it_grows_while_that_helps() {
         assert!((160..=256).contains(&settle(120, 256)), "{}", settle(120, 256));
-        assert!((12..=26).contains(&settle(10, 256)), "{}", settle(10, 256));
+        assert!((16..=26).contains(&settle(10, 256)), "{}", settle(10, 256));
         assert_eq!(settle(1000, 32), 32);
     }
 
@@ -164,7 +178,39 @@ mod tests {
     fn it_shrinks_when_asked_to() {
         let mut flow = Flow::new(256);
         (0..56).for_each(|_| flow.count_at(1, Duration::from_millis(30), true, Instant::now()));
+        let before = flow.limit();
         (0..10).for_each(|_| flow.slow_down());
-        assert_eq!(flow.limit(), 32);
+        assert_eq!(flow.limit(), before / 2);
+    }
+
+    #[test]
+    fn busy_processors_do_not_stop_it() {
+        let mut flow = Flow::new(256);
+        let now = Instant::now();
+        flow.count_at(2 << 20, Duration::from_millis(30), true, now);
+        (0..10_000).for_each(|_| flow.count_at(2 << 20, Duration::from_millis(150), true, now));
+        assert_eq!(flow.limit(), FIRST as usize);
+        // A service that refuses is another matter, and it recovers from that.
+        (0..400).for_each(|_| {
+            flow.calm_until = None;
+            flow.slow_down();
+        });
+        assert_eq!(flow.limit(), LEAST as usize);
+        flow.calm_until = None;
+        (0..10_000).for_each(|_| flow.count_at(2 << 20, Duration::from_millis(31), true, now));
+        assert!(flow.limit() > 100);
+    }
+
+    #[test]
+    fn a_few_refusals_do_not_slow_it_down() {
+        let mut flow = Flow::new(256);
+        let now = Instant::now();
+        for number in 0..4000 {
+            flow.count_at(2 << 20, Duration::from_millis(30), true, now);
+            if number % 100 == 0 {
+                flow.slow_down();
+            }
+        }
+        assert_eq!(flow.limit(), 256);
     }
 }
