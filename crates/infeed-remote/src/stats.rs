@@ -12,6 +12,9 @@ use std::{
 
 /// Upper bounds of the classes of latencies, in microseconds: powers of the fourth root of two, from 100 us to 100 s.
 const CLASSES: usize = 80;
+/// Requests that are needed to say what is usual, and those that count as the last ones.
+const ENOUGH: u64 = 64;
+const RECENT: u64 = 2048;
 
 /// Counters of one process, over all its remote stores.
 #[derive(Debug)]
@@ -26,7 +29,15 @@ pub(crate) struct Counters {
     /// Reads that found their bytes here, and those that had to wait for them.
     pub(crate) ready: AtomicU64,
     pub(crate) waited: AtomicU64,
-    latencies: Mutex<[u64; CLASSES]>,
+    latencies: Mutex<Latencies>,
+}
+
+/// How long requests took, by class.
+#[derive(Debug)]
+struct Latencies {
+    all: [u64; CLASSES],
+    /// Those of the last requests: when there are enough, each counts half from then on.
+    recent: [u64; CLASSES],
 }
 
 /// The counters of this process.
@@ -40,7 +51,7 @@ pub(crate) static COUNTERS: Counters = Counters {
     in_flight: AtomicU64::new(0),
     ready: AtomicU64::new(0),
     waited: AtomicU64::new(0),
-    latencies: Mutex::new([0; CLASSES]),
+    latencies: Mutex::new(Latencies { all: [0; CLASSES], recent: [0; CLASSES] }),
 };
 
 /// Statistics of the remote stores of this process since it began.
@@ -69,7 +80,7 @@ pub struct RemoteStats {
 /// Returns the statistics of all remote stores of this process.
 pub fn all_stats() -> RemoteStats {
     let counters = &COUNTERS;
-    let latencies = *counters.latencies.hold();
+    let latencies = counters.latencies.hold().all;
     RemoteStats {
         requests: counters.requests.load(Relaxed),
         retries: counters.retries.load(Relaxed),
@@ -85,13 +96,26 @@ pub fn all_stats() -> RemoteStats {
 
 impl Counters {
     pub(crate) fn count_latency(&self, time: Duration) {
-        self.latencies.hold()[class(time)] += 1;
+        self.latencies.hold().count(time);
     }
 
-    /// The time that this share of requests took at most, once there are enough to say.
-    pub(crate) fn usual_latency(&self, share: f64) -> Option<Duration> {
-        let latencies = *self.latencies.hold();
-        (latencies.iter().sum::<u64>() >= 64).then(|| Duration::from_secs_f64(quantile(&latencies, share)))
+    /// The times that these shares of the last requests took at most, once there are enough to say.
+    pub(crate) fn usual_latency<const N: usize>(&self, shares: [f64; N]) -> Option<[Duration; N]> {
+        let recent = self.latencies.hold().recent;
+        let enough = recent.iter().sum::<u64>() >= ENOUGH;
+        enough.then(|| shares.map(|share| Duration::from_secs_f64(quantile(&recent, share))))
+    }
+}
+
+impl Latencies {
+    fn count(&mut self, time: Duration) {
+        let class = class(time);
+        self.all[class] += 1;
+        self.recent[class] += 1;
+        // A network that was fast an hour ago says little about what is late now.
+        if self.recent.iter().sum::<u64>() >= RECENT {
+            self.recent.iter_mut().for_each(|count| *count /= 2);
+        }
     }
 }
 
@@ -127,5 +151,14 @@ mod tests {
         }
         assert_eq!(quantile(&[0; CLASSES], 0.5), 0.0);
         assert_eq!(class(Duration::from_secs(10_000)), CLASSES - 1);
+    }
+
+    #[test]
+    fn what_is_usual_follows_the_network() {
+        let mut latencies = Latencies { all: [0; CLASSES], recent: [0; CLASSES] };
+        (0..100_000).for_each(|_| latencies.count(Duration::from_millis(10)));
+        (0..10_000).for_each(|_| latencies.count(Duration::from_millis(100)));
+        assert!(quantile(&latencies.all, 0.5) < 0.02);
+        assert!(quantile(&latencies.recent, 0.1) > 0.09);
     }
 }

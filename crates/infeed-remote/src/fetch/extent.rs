@@ -8,9 +8,10 @@ use std::{
     ops::Range,
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicBool, AtomicU64},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
+use tokio::sync::Notify;
 
 #[derive(Debug)]
 pub(super) struct Extent {
@@ -18,6 +19,9 @@ pub(super) struct Extent {
     pub(super) range: Range<u64>,
     pub(super) state: Mutex<State>,
     pub(super) arrived: Condvar,
+    /// Whether somebody waits for it, and what tells its request so.
+    awaited: AtomicBool,
+    told: Notify,
     /// Whether its request was started.
     pub(super) begun: AtomicBool,
     /// Bytes of it that readers took.
@@ -43,6 +47,8 @@ impl Extent {
             range,
             state: Mutex::new(State::Coming),
             arrived: Condvar::new(),
+            awaited: AtomicBool::new(false),
+            told: Notify::new(),
             begun: AtomicBool::new(false),
             read: AtomicU64::new(0),
             used: AtomicU64::new(now),
@@ -61,6 +67,20 @@ impl Extent {
             Err((failure, tries)) => State::Lost(failure, tries),
         };
         self.arrived.notify_all();
+    }
+
+    /// Somebody waits for it.
+    pub(super) fn await_it(&self) {
+        if !self.awaited.swap(true, Relaxed) {
+            self.told.notify_one();
+        }
+    }
+
+    /// Returns as soon as somebody waits for it. Only its request asks.
+    pub(super) async fn is_awaited(&self) {
+        while !self.awaited.load(Relaxed) {
+            self.told.notified().await;
+        }
     }
 
     pub(super) fn is_coming(&self) -> bool {

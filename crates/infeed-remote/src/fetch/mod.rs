@@ -238,7 +238,10 @@ impl Fetcher {
             if signals::is_cancelled() {
                 return Err(Lost::Cancelled);
             }
-            waited = true;
+            if !waited {
+                waited = true;
+                extent.await_it();
+            }
             state =
                 extent.arrived.wait_timeout(state, SLICE).map_or_else(|e| e.into_inner().0, |woken| woken.0);
         }

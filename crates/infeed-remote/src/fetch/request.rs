@@ -27,6 +27,8 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Requests that are late are sent twice up to this size, and as long as that adds at most this share of bytes.
 const HEDGED: u64 = 4 << 20;
 const HEDGE_SHARE: u64 = 50;
+/// A request that somebody waits for is late when it takes this many times the usual time.
+const AWAITED: f64 = 2.0;
 
 /// Fetches an extent. An error says how often it was tried.
 pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (Failure, u32)> {
@@ -41,7 +43,7 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
         tries += 1;
         let rest = whole.start + at as u64..whole.end;
         let (back, got, result) = if at == 0 && extent.len() <= HEDGED {
-            hedged(fetcher, object, rest, buffer).await
+            hedged(fetcher, extent, buffer).await
         } else {
             transfer(object, rest, buffer, at).await
         };
@@ -74,14 +76,13 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
 /// Sends a second request when the first is late, and takes what comes first.
 async fn hedged(
     fetcher: &Fetcher,
-    object: &Object,
-    range: Range<u64>,
+    extent: &Extent,
     buffer: PoolBuffer,
 ) -> (PoolBuffer, usize, Result<(), Failure>) {
-    let len = range.end - range.start;
+    let (object, range, len) = (&*extent.object, extent.range.clone(), extent.len());
     let first = pin!(transfer(object, range.clone(), buffer, 0));
-    let Some(usual) = COUNTERS.usual_latency(0.98) else { return first.await };
-    let first = match select(first, pin!(sleep(usual.max(Duration::from_millis(5))))).await {
+    let Some([half, most]) = COUNTERS.usual_latency([0.5, 0.98]) else { return first.await };
+    let first = match select(first, pin!(is_late(extent, half, most))).await {
         Either::Left((done, _)) => return done,
         Either::Right(((), first)) => first,
     };
@@ -109,6 +110,14 @@ async fn hedged(
             }
         }
     }
+}
+
+/// Returns when a request is late: slower than nearly all others, or much slower than most if somebody waits for it.
+async fn is_late(extent: &Extent, half: Duration, most: Duration) {
+    let most = most.max(Duration::from_millis(5));
+    let soon = half.mul_f64(AWAITED).min(most);
+    sleep(soon).await;
+    let _ = timeout(most - soon, extent.is_awaited()).await;
 }
 
 /// Sends one request and writes its body into the buffer, from `at` on. Returns how far it came.
