@@ -96,6 +96,7 @@ impl Shared {
         // Most chunks of a warm cache were used before. One that was taken away meanwhile is fetched when it is read.
         let mut needs = object.grid.needs(&ranges);
         needs.retain(|need| !process.has((object.key, need.chunk)));
+        process.found(needs.is_empty());
         if !self.writes() || process.index.is_none() {
             // Nothing is fetched for the cache, and what it has is not fetched at all.
             needs.retain(|need| !self.is_there(&object, (object.key, need.chunk)));

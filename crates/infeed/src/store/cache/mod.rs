@@ -247,8 +247,10 @@ impl Store for CacheStore {
         self.shared.announce(shard, ranges);
     }
 
+    /// A cache that has everything wants no announcements: finding out which chunks rows need takes a fifth of the time of reading them.
     fn room_ahead(&self) -> Option<u64> {
-        self.shared.inner.room_ahead()
+        let room = self.shared.inner.room_ahead()?;
+        Some(if self.shared.process().is_warm() { 0 } else { room })
     }
 
     // Not told of steps: what the cache announces to the store behind it, it reads to the end, and whenever it has a thread for it.

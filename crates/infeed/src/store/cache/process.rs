@@ -19,11 +19,13 @@ use std::{
     path::Path,
     sync::{
         Arc, Condvar, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
+/// After this many announcements without a missing chunk, no more are wanted until one is missed.
+const WARM: u32 = 1024;
 /// Chunks whose uses are collected before the index hears of them.
 const USED: usize = 1024;
 
@@ -41,6 +43,8 @@ pub(super) struct Process {
     pub(super) used: Mutex<HashMap<ChunkId, u64>>,
     pub(super) future: Mutex<Option<Arc<Future>>>,
     pub(super) ahead: Arc<Ahead>,
+    /// How many announcements in a row found all their chunks here.
+    warm: AtomicU32,
     /// The state of a child of this process.
     child: OnceLock<Box<Process>>,
 }
@@ -72,6 +76,7 @@ impl Process {
             used: Mutex::default(),
             future: Mutex::new(future),
             ahead: Arc::default(),
+            warm: AtomicU32::new(0),
             child: OnceLock::new(),
         }
     }
@@ -105,6 +110,20 @@ impl Process {
         if used.len() >= 8 * USED {
             used.clear();
         }
+    }
+
+    /// Notes whether an announcement, or a read, found everything here.
+    pub(super) fn found(&self, all: bool) {
+        if !all {
+            self.warm.store(0, Relaxed);
+        } else if self.warm.load(Relaxed) < WARM {
+            self.warm.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Whether announcements only cost time, because everything is here.
+    pub(super) fn is_warm(&self) -> bool {
+        self.warm.load(Relaxed) >= WARM
     }
 
     /// Whether a chunk is there, as far as this process knows.

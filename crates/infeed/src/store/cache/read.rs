@@ -45,6 +45,9 @@ impl Shared {
                 missing.push(need);
             }
         }
+        if !missing.is_empty() {
+            process.found(false);
+        }
         add(&self.counters.misses, missing.len() as u64);
         add(&self.counters.hits, (asked - missing.len()) as u64);
         let mut waiting = Vec::new();

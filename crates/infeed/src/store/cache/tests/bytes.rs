@@ -41,6 +41,22 @@ fn it_keeps_the_promises_of_stores_before_files() {
 }
 
 #[test]
+fn a_warm_cache_wants_no_announcements() {
+    let (inner, shard, _) = one_object(95);
+    let folder = tempfile::tempdir().unwrap();
+    let cache = open(&inner, folder.path(), 10, 1 << 20);
+    cache.read_one(&shard, 0..60).unwrap();
+    for _ in 0..2000 {
+        assert!(cache.room_ahead() == Some(1 << 20) || cache.shared.process().is_warm());
+        cache.will_read(&shard, &[0..60]);
+    }
+    assert_eq!(cache.room_ahead(), Some(0));
+    // One miss, and they are welcome again.
+    cache.read_one(&shard, 60..70).unwrap();
+    assert_eq!(cache.room_ahead(), Some(1 << 20));
+}
+
+#[test]
 fn chunks_are_fetched_whole_and_once() {
     let (inner, shard, bytes) = one_object(95);
     let folder = tempfile::tempdir().unwrap();

@@ -62,6 +62,10 @@ impl Store for Watched {
         self.inner.read(shard, ranges)
     }
 
+    fn room_ahead(&self) -> Option<u64> {
+        Some(1 << 20)
+    }
+
     fn will_read(&self, _: &Shard, ranges: &[Range<u64>]) {
         self.announced.lock().unwrap().extend(ranges.iter().cloned());
     }
