@@ -33,7 +33,7 @@ const GROUPS: u64 = 0x736c_6772_7073;
 /// Number of epochs that are cached: the one being read and the one being prefetched.
 const EPOCHS: usize = 2;
 /// Number of groups that are cached: those of some batches in flight, and of the announcements before them.
-const KEPT: usize = 8;
+const KEPT: usize = 32;
 
 /// Blocks in random order, each spread over the places of a window of blocks.
 ///
