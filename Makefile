@@ -121,7 +121,7 @@ supply: venv  # what the wheel and the test environment are made of
 
 portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
 	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
-		-p infeed-hdf5 -p infeed-jpeg -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens
+		-p infeed-codecs -p infeed-hdf5 -p infeed-jpeg -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens
 
 hdf5: venv  # every data set of generated HDF5 files against h5py: types, layouts, filters, library versions
 	"$(BIN)/python" scripts/hdf5_matrix.py

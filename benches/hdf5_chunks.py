@@ -32,6 +32,7 @@ def filters() -> dict[str, dict[str, Any]]:
         "lz4": dict(hdf5plugin.LZ4()),
         "zstd": dict(hdf5plugin.Zstd()),
         "blosc-lz4": dict(hdf5plugin.Blosc(cname="lz4", shuffle=1)),
+        "blosc-zstd": dict(hdf5plugin.Blosc(cname="zstd", shuffle=1)),
         "blosc2-lz4": dict(hdf5plugin.Blosc2(cname="lz4", filters=1)),
         "bitshuffle-lz4": dict(hdf5plugin.Bitshuffle(cname="lz4")),
     }

@@ -2,19 +2,11 @@
 //!
 //! [`Pipeline::decode`] is a pure function of bytes. It writes into memory that the caller gives, with buffers that the
 //! caller keeps from chunk to chunk, so that any number of threads can work on chunks of one data set. Sizes are
-//! checked: a filter that gives more or less than a chunk is an error.
+//! checked: a filter that gives more or less than a chunk is an error. Filters that other formats know, too, are in `infeed-codecs`.
 
-mod bitshuffle;
-mod blosc;
-mod blosc2;
-mod blosclz;
-mod compress;
-mod fletcher32;
-mod lzf;
 mod nbit;
 mod pipeline;
 mod scaleoffset;
-mod shuffle;
 
 pub use pipeline::{Filter, Pipeline, Scratch};
 

@@ -1,10 +1,11 @@
 //! The list of filters of a data set, and how they are undone one after the other.
 
-use super::{bitshuffle, blosc, blosc2, compress, fletcher32, id, lzf, name, nbit, scaleoffset, shuffle};
+use super::{id, name, nbit, scaleoffset};
 use crate::{
     cursor::Cursor,
     error::{Error, Result},
 };
+use infeed_codecs as codecs;
 
 /// One filter with its numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,21 +35,7 @@ pub struct Scratch {
     first: Vec<u8>,
     second: Vec<u8>,
     pub(crate) chunk: Vec<u8>,
-    pub(crate) work: Work,
-}
-
-/// What single filters need.
-#[derive(Default)]
-pub(crate) struct Work {
-    pub(crate) inner: Vec<u8>,
-    pub(crate) boxes: Vec<u8>,
-    pub(crate) compress: compress::Decompressors,
-}
-
-impl std::fmt::Debug for Work {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Work").field("inner", &self.inner.len()).finish_non_exhaustive()
-    }
+    pub(crate) work: codecs::Scratch,
 }
 
 /// Filters that a chunk can have: the mask has a bit for each.
@@ -159,26 +146,32 @@ impl Filter {
     }
 
     /// Undoes this filter and says how many bytes it gave.
-    fn undo(&self, element: usize, input: &[u8], out: &mut [u8], work: &mut Work) -> Result<usize> {
+    fn undo(
+        &self,
+        element: usize,
+        input: &[u8],
+        out: &mut [u8],
+        work: &mut codecs::Scratch,
+    ) -> Result<usize> {
         let settings = self.settings.as_slice();
         let made = match self.id {
-            id::DEFLATE => work.compress.zlib(input, out),
+            id::DEFLATE => codecs::zlib(input, out, work),
             id::SHUFFLE => {
                 let size = settings.first().map_or(element, |&size| size as usize);
-                shuffle::undo(size, input, out)
+                codecs::shuffle::undo(size, input, out)
             }
-            id::FLETCHER32 => fletcher32::undo(input, out),
-            id::NBIT => nbit::undo(settings, input, out),
-            id::SCALEOFFSET => scaleoffset::undo(settings, input, out),
-            id::BZIP2 => compress::bzip2(input, out),
-            id::LZF => lzf::undo(input, out),
-            id::BLOSC => blosc::undo(input, out, work),
-            id::LZ4 => compress::lz4_blocks(input, out),
-            id::BITSHUFFLE => bitshuffle::undo(settings, input, out, work),
-            id::ZSTD => work.compress.zstd(input, out),
-            id::BLOSC2 => blosc2::undo(input, out, work),
-            _ => Err("there is no such filter here; write the data set again with another one".to_owned()),
+            id::FLETCHER32 => codecs::fletcher32::undo(input, out),
+            id::NBIT => nbit::undo(settings, input, out).map_err(codecs::Error::from),
+            id::SCALEOFFSET => scaleoffset::undo(settings, input, out).map_err(codecs::Error::from),
+            id::BZIP2 => codecs::bzip2(input, out),
+            id::LZF => codecs::lzf::undo(input, out),
+            id::BLOSC => codecs::blosc::undo(input, out, work),
+            id::LZ4 => codecs::lz4_blocks(input, out),
+            id::BITSHUFFLE => codecs::bitshuffle::undo(settings, input, out, work),
+            id::ZSTD => codecs::zstd(input, out, work),
+            id::BLOSC2 => codecs::blosc2::undo(input, out, work),
+            _ => Err("there is no such filter here; write the data set again with another one".into()),
         };
-        made.map_err(|what| self.fails(&what))
+        made.map_err(|what| self.fails(&what.to_string()))
     }
 }

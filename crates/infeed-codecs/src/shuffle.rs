@@ -1,18 +1,18 @@
 //! `shuffle`: the first bytes of all elements stand together, then the second ones, and so on.
 
-use super::bitshuffle::turn_bytes;
+use crate::{Result, bitshuffle::turn_bytes, wide};
 
 /// Undoes it; bytes that are no whole element stay behind the others.
-pub(super) fn undo(size: usize, input: &[u8], out: &mut [u8]) -> Result<usize, String> {
+pub fn undo(size: usize, input: &[u8], out: &mut [u8]) -> Result {
     let Some(out) = out.get_mut(..input.len()) else {
-        return Err("more bytes than a chunk has".to_owned());
+        return Err("more bytes than a chunk has".into());
     };
     unshuffle(size, input, out);
     Ok(input.len())
 }
 
 /// Puts elements of `size` bytes together again. Both slices have the same length.
-pub(super) fn unshuffle(size: usize, input: &[u8], out: &mut [u8]) {
+pub(crate) fn unshuffle(size: usize, input: &[u8], out: &mut [u8]) {
     if size <= 1 || input.len() < size {
         out.copy_from_slice(input);
         return;
@@ -40,7 +40,7 @@ const BLOCK: usize = 16;
 /// A size that is known at compile time, in blocks that stay in registers.
 fn fixed<const N: usize>(streams: &[u8], elements: &mut [u8], count: usize) {
     let whole = count / BLOCK * BLOCK;
-    for start in (0..whole).step_by(BLOCK) {
+    for start in (wide::elements::<N>(streams, elements, count)..whole).step_by(BLOCK) {
         let mut block = [[0u8; BLOCK]; N];
         for (k, part) in block.iter_mut().enumerate() {
             let from = k * count + start;
@@ -63,7 +63,7 @@ fn fixed<const N: usize>(streams: &[u8], elements: &mut [u8], count: usize) {
 /// Elements of 8 bytes: eight of them are a square of bytes, which is turned in registers.
 fn eights(streams: &[u8], elements: &mut [u8], count: usize) {
     let whole = count / 8 * 8;
-    for start in (0..whole).step_by(8) {
+    for start in (wide::elements::<8>(streams, elements, count)..whole).step_by(8) {
         let mut words = [0u64; 8];
         for (k, word) in words.iter_mut().enumerate() {
             let mut eight = [0; 8];
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn every_size_and_every_rest() {
         for size in [1, 2, 3, 4, 5, 8, 12, 16, 17] {
-            for len in [0, 1, size, size * 15, size * 16 + 1, size * 33 + size - 1] {
+            for len in [0, 1, size, size * 15, size * 16 + 1, size * 33 + size - 1, size * 200 + 1] {
                 let data: Vec<u8> = (0..len).map(|n| (n * 7 + n / 251) as u8).collect();
                 let count = len / size;
                 let mut shuffled = data.clone();

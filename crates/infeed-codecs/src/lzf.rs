@@ -1,8 +1,10 @@
 //! `lzf`: h5py's fast compressor.
 
+use crate::Result;
+
 /// Unpacks it.
-pub(super) fn undo(input: &[u8], out: &mut [u8]) -> Result<usize, String> {
-    unpack(input, out).ok_or_else(|| "the compressed bytes are damaged".to_owned())
+pub fn undo(input: &[u8], out: &mut [u8]) -> Result {
+    unpack(input, out).ok_or_else(|| "the compressed bytes are damaged".into())
 }
 
 fn unpack(input: &[u8], out: &mut [u8]) -> Option<usize> {
@@ -30,7 +32,7 @@ fn unpack(input: &[u8], out: &mut [u8]) -> Option<usize> {
 }
 
 /// Repeats `len` bytes that stand `distance` before `to`. The bytes may overlap with what they make.
-pub(super) fn copy_match(out: &mut [u8], to: usize, distance: usize, len: usize) -> Option<()> {
+pub(crate) fn copy_match(out: &mut [u8], to: usize, distance: usize, len: usize) -> Option<()> {
     let from = to.checked_sub(distance).filter(|_| distance > 0)?;
     if to.checked_add(len)? > out.len() {
         return None;

@@ -1,7 +1,7 @@
 //! `bitshuffle`: the first bits of all elements stand together, then the second ones, and so on; in blocks, which may be
 //! compressed.
 
-use super::{compress, pipeline::Work, shuffle::unshuffle};
+use crate::{Error, Result, Scratch, lz4, shuffle::unshuffle, wide};
 
 /// Bytes of a block, if nothing else is said.
 const BLOCK_BYTES: usize = 8192;
@@ -9,14 +9,14 @@ const BLOCK_BYTES: usize = 8192;
 const LEAST: usize = 128;
 
 /// Undoes the filter: settings are version, version, element size, block size, compressor, level.
-pub(super) fn undo(settings: &[u32], input: &[u8], out: &mut [u8], work: &mut Work) -> Result<usize, String> {
+pub fn undo(settings: &[u32], input: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result {
     let setting = |at: usize| settings.get(at).copied().unwrap_or(0) as usize;
     let size = setting(2).max(1);
     if size > 1 << 16 {
-        return Err(format!("elements of {size} bytes"));
+        return Err(format!("elements of {size} bytes").into());
     }
     let usual = (BLOCK_BYTES / size / 8 * 8).max(LEAST);
-    let short = || "the compressed blocks are cut short".to_owned();
+    let short = || Error::from("the compressed blocks are cut short");
     let method = setting(4);
     let (total, block, mut rest) = if method == 0 {
         let block = if setting(3) == 0 { usual } else { setting(3) };
@@ -27,14 +27,14 @@ pub(super) fn undo(settings: &[u32], input: &[u8], out: &mut [u8], work: &mut Wo
         let total = usize::try_from(u64::from_be_bytes(*total)).map_err(|_| short())?;
         (total, u32::from_be_bytes(*block) as usize, rest)
     };
-    let Some(out) = out.get_mut(..total) else { return Err("more bytes than a chunk has".to_owned()) };
+    let Some(out) = out.get_mut(..total) else { return Err("more bytes than a chunk has".into()) };
     if block == 0 || block % (8 * size) != 0 {
-        return Err(format!("blocks of {block} bytes for elements of {size}"));
+        return Err(format!("blocks of {block} bytes for elements of {size}").into());
     }
     // Elements that do not make eight are behind the blocks as they are.
     let shuffled = total - total % (8 * size);
     let (blocks, end) = out.split_at_mut(shuffled);
-    let Work { inner, compress, .. } = work;
+    let Scratch { inner, compress, .. } = scratch;
     for to in blocks.chunks_mut(block) {
         let len = to.len();
         inner.resize(inner.len().max(2 * len), 0);
@@ -49,12 +49,12 @@ pub(super) fn undo(settings: &[u32], input: &[u8], out: &mut [u8], work: &mut Wo
                 behind.split_at_checked(u32::from_be_bytes(*stored) as usize).ok_or_else(short)?;
             rest = behind;
             let made = match method {
-                2 => compress::lz4(from, bits)?,
+                2 => lz4(from, bits)?,
                 3 => compress.zstd(from, bits)?,
-                other => return Err(format!("bitshuffle with compressor {other}")),
+                other => return Err(format!("bitshuffle with compressor {other}").into()),
             };
             if made != len {
-                return Err("a block has the wrong size".to_owned());
+                return Err("a block has the wrong size".into());
             }
             bits
         };
@@ -66,7 +66,7 @@ pub(super) fn undo(settings: &[u32], input: &[u8], out: &mut [u8], work: &mut Wo
 }
 
 /// Puts the bits of whole groups of eight elements together again. All slices have the same length; `bytes` is room to work in.
-pub(super) fn unbitshuffle(size: usize, input: &[u8], bytes: &mut [u8], out: &mut [u8]) {
+pub(crate) fn unbitshuffle(size: usize, input: &[u8], bytes: &mut [u8], out: &mut [u8]) {
     let count = input.len() / size;
     let row = count / 8;
     if row == 0 {
@@ -74,8 +74,9 @@ pub(super) fn unbitshuffle(size: usize, input: &[u8], bytes: &mut [u8], out: &mu
     }
     // For each byte of an element there are eight rows, one for each bit.
     for (rows, plane) in input.chunks_exact(row * 8).zip(bytes.chunks_exact_mut(count)) {
+        let done = wide::bits(rows, plane, row);
         let whole = row / 8 * 8;
-        for at in (0..whole).step_by(8) {
+        for at in (done..whole).step_by(8) {
             let mut words = [0u64; 8];
             for (k, word) in words.iter_mut().enumerate() {
                 let mut eight = [0; 8];
@@ -110,7 +111,7 @@ fn turn_bits(words: &mut [u64; 8]) {
 }
 
 /// Byte `i` of word `k` changes places with byte `k` of word `i`.
-pub(super) fn turn_bytes(words: &mut [u64; 8]) {
+pub(crate) fn turn_bytes(words: &mut [u64; 8]) {
     turn(words, 4, 32, 0x0000_0000_ffff_ffff);
     turn(words, 2, 16, 0x0000_ffff_0000_ffff);
     turn(words, 1, 8, 0x00ff_00ff_00ff_00ff);
@@ -133,8 +134,8 @@ mod tests {
 
     #[test]
     fn bits_come_home() {
-        for size in [1, 2, 3, 4, 8] {
-            for count in [8, 16, 64, 136, 1000] {
+        for size in [1, 2, 3, 4, 8, 16] {
+            for count in [8, 16, 64, 136, 256, 1000, 1024] {
                 let data: Vec<u8> = (0..count * size).map(|n| (n * 31 + n / 7) as u8).collect();
                 let mut shuffled = vec![0u8; data.len()];
                 for element in 0..count {

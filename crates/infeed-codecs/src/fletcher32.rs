@@ -1,18 +1,20 @@
 //! `fletcher32`: a checksum behind the bytes.
 
+use crate::Result;
+
 /// Checks it and gives the bytes before it.
-pub(super) fn undo(input: &[u8], out: &mut [u8]) -> Result<usize, String> {
+pub fn undo(input: &[u8], out: &mut [u8]) -> Result {
     let Some((data, stored)) = input.split_last_chunk::<4>() else {
-        return Err("too short for its checksum".to_owned());
+        return Err("too short for its checksum".into());
     };
     let (stored, sum) = (u32::from_le_bytes(*stored), checksum(data));
     // Libraries before 1.6.3 wrote the halves of it with their bytes turned around.
     let old = (sum & 0x00ff_00ff) << 8 | (sum & 0xff00_ff00) >> 8;
     if stored != sum && stored != old {
-        return Err("the checksum does not agree: the chunk is damaged".to_owned());
+        return Err("the checksum does not agree: the chunk is damaged".into());
     }
     let Some(out) = out.get_mut(..data.len()) else {
-        return Err("more bytes than a chunk has".to_owned());
+        return Err("more bytes than a chunk has".into());
     };
     out.copy_from_slice(data);
     Ok(data.len())

@@ -5,7 +5,7 @@
 //! several axes, it is cut into small boxes once more (`b2nd`): box after box, each as long as its neighbours, so that
 //! those at the edges are filled up.
 
-use super::{blosc, pipeline::Work};
+use crate::{Error, Result, Scratch, blosc};
 
 /// A description of boxes inside of a chunk.
 struct Boxes {
@@ -13,66 +13,66 @@ struct Boxes {
     inner: Vec<usize>,
 }
 
-fn short() -> String {
-    "the blosc2 frame is cut short".to_owned()
+fn short() -> Error {
+    Error::from("the blosc2 frame is cut short")
 }
 
 /// Undoes the filter.
-pub(super) fn undo(input: &[u8], out: &mut [u8], work: &mut Work) -> Result<usize, String> {
+pub fn undo(input: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result {
     if input.get(2..10) != Some(b"b2frame\0") {
-        return blosc::chunk(input, out, work);
+        return blosc::undo(input, out, scratch);
     }
-    let number = |at: usize| -> Result<u64, String> {
+    let number = |at: usize| -> Result<u64> {
         let bytes = input.get(at..at + 8).and_then(|b| b.first_chunk::<8>()).ok_or_else(short)?;
         Ok(u64::from_be_bytes(*bytes))
     };
-    let small = |at: usize| Ok::<u64, String>(number(at)? >> 32);
+    let small = |at: usize| Ok::<u64, Error>(number(at)? >> 32);
     let (head, total, chunk) = (small(11)? as usize, number(30)?, small(58)?);
     let (frame, data) = input.split_at_checked(head).ok_or_else(short)?;
     if total > chunk {
-        return Err("blosc2 frames of several chunks are not known here".to_owned());
+        return Err("blosc2 frames of several chunks are not known here".into());
     }
     if number(39)? == 0 && total > 0 {
         // No chunk is stored. Where it would be stands a sign for its one value, in the highest byte.
         let mut place = [0; 8];
-        let made = blosc::chunk(data, &mut place, work)?;
+        let made = blosc::undo(data, &mut place, scratch)?;
         return match place[7] {
             sign if made == 8 && sign & 0x80 != 0 => blosc::repeated(sign & 7, &[], small(48)? as usize, out),
-            _ => Err("a blosc2 frame without a chunk".to_owned()),
+            _ => Err("a blosc2 frame without a chunk".into()),
         };
     }
-    let Some(boxes) = boxes(frame)? else { return blosc::chunk(data, out, work) };
+    let Some(boxes) = boxes(frame)? else { return blosc::undo(data, out, scratch) };
     let elements = boxes.chunk.iter().try_fold(1usize, |all, &n| all.checked_mul(n)).unwrap_or(usize::MAX);
     let size = out.len() / elements.max(1);
     if size == 0 || elements.checked_mul(size) != Some(out.len()) {
-        return Err("the boxes of a blosc2 chunk do not fit it".to_owned());
+        return Err("the boxes of a blosc2 chunk do not fit it".into());
     }
     let filled_up = boxes.chunk.iter().zip(&boxes.inner).map(|(c, i)| c.next_multiple_of(*i));
     // Boxes are not larger than the chunk, so it is less than doubled along each axis.
     let most = out.len().saturating_mul(1 << boxes.chunk.len().min(16));
     let len = filled_up.fold(size, |all, n| all.saturating_mul(n));
     if len > most || total != len as u64 {
-        return Err("the boxes of a blosc2 chunk do not fit it".to_owned());
+        return Err("the boxes of a blosc2 chunk do not fit it".into());
     }
-    let mut filled = std::mem::take(&mut work.boxes);
+    let mut filled = std::mem::take(&mut scratch.boxes);
     filled.resize(filled.len().max(len), 0);
-    let made = blosc::chunk(data, &mut filled[..len], work);
+    let made = blosc::undo(data, &mut filled[..len], scratch);
     if made == Ok(len) {
         boxes.join(&filled[..len], size, out);
     }
-    work.boxes = filled;
+    scratch.boxes = filled;
     match made? == len {
         true => Ok(out.len()),
-        false => Err("a blosc2 chunk has the wrong size".to_owned()),
+        false => Err("a blosc2 chunk has the wrong size".into()),
     }
 }
 
 /// Finds the description in the head of a frame: version, axes, shape, shape of the chunk, shape of its boxes.
-fn boxes(frame: &[u8]) -> Result<Option<Boxes>, String> {
+fn boxes(frame: &[u8]) -> Result<Option<Boxes>> {
     const NAME: &[u8] = b"\xa4b2nd\xd2";
     let Some(at) = frame.windows(NAME.len()).position(|part| part == NAME) else { return Ok(None) };
-    let wrong = || "the description of a blosc2 chunk's boxes makes no sense".to_owned();
-    let small = |at: usize| -> Result<usize, String> {
+    let wrong = || Error::from("the description of a blosc2 chunk's boxes makes no sense");
+    let small = |at: usize| -> Result<usize> {
         let bytes = frame.get(at..at + 4).and_then(|b| b.first_chunk::<4>()).ok_or_else(short)?;
         usize::try_from(i32::from_be_bytes(*bytes)).map_err(|_| wrong())
     };
@@ -83,7 +83,7 @@ fn boxes(frame: &[u8]) -> Result<Option<Boxes>, String> {
         return Err(wrong());
     }
     let shape_len = 1 + 9 * rank;
-    let list = |from: usize| -> Result<Vec<usize>, String> {
+    let list = |from: usize| -> Result<Vec<usize>> {
         (0..rank)
             .map(|axis| small(from + 1 + axis * 5 + 1).and_then(|n| (n > 0).then_some(n).ok_or_else(wrong)))
             .collect()

@@ -1,12 +1,12 @@
 //! `blosclz`: the compressor of Blosc's own, a child of FastLZ.
 
-use super::lzf::copy_match;
+use crate::lzf::copy_match;
 
 /// Distances above this are told in two more bytes.
 const FAR: usize = 8191;
 
 /// Unpacks it and says how many bytes came out.
-pub(super) fn unpack(input: &[u8], out: &mut [u8]) -> Option<usize> {
+pub(crate) fn unpack(input: &[u8], out: &mut [u8]) -> Option<usize> {
     let (mut from, mut to) = (1, 0);
     let next = |from: &mut usize| -> Option<usize> {
         let byte = *input.get(*from)?;
