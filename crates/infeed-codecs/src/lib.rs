@@ -13,6 +13,7 @@ pub mod bitshuffle;
 pub mod blosc;
 pub mod blosc2;
 mod blosclz;
+mod checksum;
 mod compress;
 mod error;
 pub mod fletcher32;
@@ -23,7 +24,8 @@ pub mod shuffle;
 #[allow(unsafe_code)]
 mod wide;
 
-pub use compress::{bzip2, zlib, zstd};
+pub use checksum::{adler32, crc32, crc32c};
+pub use compress::{bzip2, gzip, inflate, zlib, zstd};
 pub use error::{Error, Result};
 pub use lz4::{lz4, lz4_blocks, lz4_sized};
 pub use scratch::Scratch;
