@@ -187,6 +187,7 @@ golden:  ## make the golden files and the seeds of fuzzing anew (needs Pillow an
 	"$(BIN)/python" crates/infeed-resample/golden/make.py
 	"$(BIN)/python" crates/infeed-png/golden/make.py
 	"$(BIN)/python" crates/infeed-pixels/golden/make.py
+	"$(BIN)/python" crates/infeed-zarr/golden/make.py
 	"$(BIN)/python" crates/infeed-fuzz/seeds/make.py
 
 clean:  ## remove build outputs

@@ -5,13 +5,18 @@ Run it when a format learns something new: python crates/infeed-fuzz/seeds/make.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
 import struct
 import tarfile
+import zlib
 from pathlib import Path
 
 import h5py
+import lz4.block
+import numcodecs
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
@@ -296,6 +301,40 @@ def hdf5() -> None:
         write("hdf5", version, out.getvalue())
 
 
+def chunks() -> None:
+    """Chunks of the codecs of arrays: the first byte says which one of `infeed_codecs::fuzz_codecs`."""
+    data = (np.arange(500, dtype="<i4") // 7).tobytes()
+    deflated = zlib.compress(data)
+    blocks = lz4.block.compress(data, store_size=False)
+    packed = {
+        "zlib": (0, deflated),
+        "gzip": (1, gzip.compress(data)),
+        "deflate": (2, deflated[2:-4]),
+        "zstd": (3, numcodecs.Zstd(3).encode(data)),
+        "lz4": (4, blocks),
+        "lz4sized": (5, numcodecs.LZ4().encode(data)),
+        "lz4blocks": (6, struct.pack(">QII", len(data), len(data), len(blocks)) + blocks),
+        "bzip2": (7, bz2.compress(data)),
+        "fletcher32": (9, numcodecs.Fletcher32().encode(np.frombuffer(data, "u1"))),
+        "bits": (12, struct.pack(">QII", 1984, 1984, len(blocks)) + blocks),
+        "shuffle": (13, data),
+    }
+    for name in ("blosclz", "lz4", "zlib", "zstd"):
+        packed[f"blosc-{name}"] = (10, numcodecs.Blosc(name, 5, numcodecs.Blosc.SHUFFLE).encode(data))
+    for name, (choice, chunk) in packed.items():
+        write("codecs", name, bytes([choice]) + bytes(chunk))
+
+
+def zarrs() -> None:
+    """Stores of both versions, as the golden files of `infeed-zarr` have them, and zip files of them."""
+    golden = HERE.parent.parent / "infeed-zarr" / "golden"
+    for version in ("v2", "v3"):
+        write("zarr", version, (golden / f"{version}.store").read_bytes())
+        write("zarr", f"{version}-consolidated", (golden / f"{version}-consolidated.store").read_bytes())
+        for kind in ("stored", "deflated"):
+            write("zip", f"{version}-{kind}", (golden / f"{version}-{kind}.zip").read_bytes())
+
+
 def annotations() -> None:
     runs = {"size": [9, 12], "counts": [20, 5, 4, 6, 73]}
     packed = {"size": [9, 12], "counts": "d0541U2"}
@@ -342,4 +381,6 @@ if __name__ == "__main__":
     texts()
     records()
     hdf5()
+    chunks()
+    zarrs()
     annotations()

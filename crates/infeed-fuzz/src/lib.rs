@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "avro", run: |data| rows::table("avro", data) },
     Target { name: "bmp", run: |data| images::image("bmp", data) },
     Target { name: "coco", run: infeed_annotations::fuzz_coco },
+    Target { name: "codecs", run: infeed_codecs::fuzz_codecs },
     Target { name: "csv", run: infeed_records::csv::fuzz_csv },
     Target { name: "example", run: infeed_records::tfrecord::fuzz_example },
     Target { name: "exif", run: images::exif },
@@ -57,6 +58,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "webp", run: |data| images::image("webp", data) },
     Target { name: "yaml", run: infeed_annotations::fuzz_yolo_data },
     Target { name: "yolo", run: infeed_annotations::fuzz_yolo },
+    Target { name: "zarr", run: infeed_zarr::fuzz_zarr },
+    Target { name: "zip", run: infeed_zarr::fuzz_zip },
 ];
 
 /// The target of a name.

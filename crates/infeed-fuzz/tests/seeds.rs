@@ -94,6 +94,16 @@ fn seeds_are_good_files() {
                     let file = infeed_hdf5::File::open(source, infeed_hdf5::Limits::small()).unwrap();
                     assert!(file.list().unwrap().len() > 2, "{name}");
                 }
+                "zarr" => {
+                    let store = std::sync::Arc::new(infeed_zarr::unpacked(&data));
+                    let tree = infeed_zarr::Tree::open(store, "", infeed_zarr::Limits::small()).unwrap();
+                    assert!(tree.list().unwrap().len() > 5, "{name}");
+                }
+                "zip" => {
+                    let source = std::sync::Arc::new(infeed_core::Bytes::from(data.clone()));
+                    let zip = infeed_zarr::Zip::open(source, infeed_zarr::Limits::small()).unwrap();
+                    assert!(zip.members().len() > 5, "{name}");
+                }
                 "ledger" => drop(infeed_order::ledger::Ledger::from_json(text()).unwrap()),
                 "masks" => {
                     let masks = infeed_annotations::InstanceMasks::parse(&data).unwrap();
