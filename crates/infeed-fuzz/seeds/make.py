@@ -325,6 +325,13 @@ def chunks() -> None:
         write("codecs", name, bytes([choice]) + bytes(chunk))
 
 
+def netcdf3() -> None:
+    """The golden files of `infeed-netcdf3`."""
+    for version in ("v1", "v2", "v5"):
+        golden = HERE.parent.parent / "infeed-netcdf3" / "golden" / f"{version}.nc"
+        write("netcdf3", version, golden.read_bytes())
+
+
 def zarrs() -> None:
     """Stores of both versions, as the golden files of `infeed-zarr` have them, and zip files of them."""
     golden = HERE.parent.parent / "infeed-zarr" / "golden"
@@ -382,5 +389,6 @@ if __name__ == "__main__":
     records()
     hdf5()
     chunks()
+    netcdf3()
     zarrs()
     annotations()

@@ -43,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lmdb", run: infeed_records::lmdb::fuzz_lmdb },
     Target { name: "masks", run: infeed_annotations::fuzz_masks },
     Target { name: "mds", run: infeed_records::mds::fuzz_mds },
+    Target { name: "netcdf3", run: infeed_netcdf3::fuzz_netcdf3 },
     Target { name: "npy", run: images::npy },
     Target { name: "parquet", run: |data| rows::table("parquet", data) },
     Target { name: "paths", run: texts::paths },

@@ -109,6 +109,11 @@ fn seeds_are_good_files() {
                     let masks = infeed_annotations::InstanceMasks::parse(&data).unwrap();
                     masks.draw(&mut vec![0; masks.bytes() as usize]).unwrap();
                 }
+                "netcdf3" => {
+                    let source = std::sync::Arc::new(infeed_core::Bytes::from(data.clone()));
+                    let file = infeed_netcdf3::File::open(source, infeed_netcdf3::Limits::small()).unwrap();
+                    assert!(file.variables().len() > 3, "{name}");
+                }
                 "npy" => drop(infeed_records::npy::Header::read(&data).unwrap()),
                 "recipe" => {
                     let either = Recipe::from_json(text()).or_else(|_| Recipe::from_toml(text()));

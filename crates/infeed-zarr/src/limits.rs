@@ -23,7 +23,7 @@ impl Default for Limits {
         Limits {
             max_metadata: 256 << 20,
             max_chunk: 1 << 30,
-            max_pieces: 1 << 24,
+            max_pieces: 1 << 20,
             max_index: 64 << 20,
             max_nodes: 1 << 20,
             max_depth: 64,
