@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch_transform;
+pub mod blocks;
 pub mod cover;
 pub mod decoder;
 pub mod dtype;

@@ -3,7 +3,7 @@
 use crate::{
     block::{
         Cells, Decoded, FieldSet, MadeOf,
-        memory::{Spares, Strip, pack},
+        memory::{Strip, pack},
         recycle,
     },
     field::{
@@ -19,7 +19,7 @@ use crate::{
 use arrow_array::{Array, ArrayRef, BooleanArray, cast::AsArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use infeed_core::{Dtype, Error, Result, memory};
+use infeed_core::{Dtype, Error, Result, blocks::Spares, memory};
 use std::sync::Arc;
 
 /// A block of a shard: where its columns are, and which of its rows are kept.

@@ -1,9 +1,8 @@
 //! Decoded blocks: packed rows for fields of a fixed shape, Arrow columns for the others.
 //!
-//! `decode` decodes a block of a shard, into buffers from `memory` and with columns from `recycle`. `cache` keeps it.
-//! `gather` copies its rows into batches.
+//! `decode` decodes a block of a shard, into buffers from `memory` and with columns from `recycle`. The cache
+//! of `infeed-core` keeps it. `gather` copies its rows into batches.
 
-pub(crate) mod cache;
 pub(crate) mod decode;
 mod gather;
 pub(crate) mod memory;
@@ -14,7 +13,10 @@ use crate::{
     shard::BadRow,
 };
 use arrow_array::ArrayRef;
-use infeed_core::{Dtype, Error, Result};
+use infeed_core::{
+    Dtype, Error, Result,
+    blocks::{Block, Spares},
+};
 use std::sync::Arc;
 
 /// The origin of a field of the source.
@@ -62,6 +64,16 @@ pub(crate) enum Cells {
         faults: Vec<(u32, u32, Fault)>,
     },
     Loose(ArrayRef),
+}
+
+impl Block for Decoded {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn give_back(self, spares: &Spares) {
+        spares.give(self.memory);
+    }
 }
 
 impl Decoded {

@@ -1,9 +1,6 @@
 //! What one block may take in memory.
 
-use infeed_core::{
-    Error, Result,
-    memory::{self, readable},
-};
+use infeed_core::{Error, Result, memory::readable};
 use std::{
     fs,
     sync::{
@@ -76,18 +73,6 @@ fn total(text: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// From this size on, [`probe`] asks the system.
-const LARGE: u64 = 16 << 20;
-
-/// Fails if the system has no memory for a buffer that a library, or a zeroed vector, is about to allocate. Those allocations
-/// end the process when they fail.
-pub(crate) fn probe(bytes: u64) -> Result<()> {
-    if bytes < LARGE {
-        return Ok(());
-    }
-    memory::with_capacity::<u8>(usize::try_from(bytes).unwrap_or(usize::MAX)).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +89,5 @@ mod tests {
         limit.check(200 << 20).unwrap();
         let text = limit.check(1 << 30).unwrap_err().to_string();
         assert!(text.contains("1.0 GiB") && text.contains("200.0 MiB of memory="), "{text}");
-        probe(1 << 30).unwrap();
-        assert!(probe(u64::MAX).unwrap_err().to_string().contains("no memory"));
     }
 }

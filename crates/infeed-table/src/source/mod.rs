@@ -11,7 +11,6 @@ pub(crate) mod stats;
 use crate::{
     block::{
         Cells, Decoded, FieldSet, MadeOf,
-        cache::Cache,
         decode::{BlockRef, decode},
         fault,
     },
@@ -25,10 +24,12 @@ use crate::{
     shard::{Blocks, limit::BlockLimit},
     source::{filter::Kept, lookup::Lookup},
 };
-use infeed_core::{Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Stamp, Store, Tensor, Value};
+use infeed_core::{
+    Bytes, Dtype, Error, FieldSpec, Hold, Result, Spec, Stamp, Store, Tensor, Value, blocks::BlockCache,
+};
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{Arc, Mutex},
 };
 
 /// Blocks, each once, and for every row the index of its block in that list and the row within it.
@@ -63,7 +64,7 @@ pub struct TableSource {
     /// Estimated bytes per row of each field.
     pub(crate) weights: Vec<u64>,
     pub(crate) sets: Mutex<Vec<Arc<FieldSet>>>,
-    pub(crate) cache: Cache,
+    pub(crate) cache: BlockCache<Decoded>,
     /// What a block may take.
     pub(crate) limit: Arc<BlockLimit>,
     /// Blocks that were announced to the store and not decoded yet.
@@ -136,7 +137,7 @@ impl TableSource {
             lookup,
             weights: vec![],
             sets: Mutex::default(),
-            cache: Cache::new(),
+            cache: BlockCache::default(),
             limit,
             announced: Mutex::default(),
         };
@@ -164,7 +165,7 @@ impl TableSource {
     /// Returns how many blocks were decoded since the source was opened, and how many `where`
     /// skipped without reading them.
     pub fn work(&self) -> (u64, usize) {
-        (self.cache.decoded.load(Ordering::Relaxed), self.skipped)
+        (self.cache.decoded(), self.skipped)
     }
 
     /// Returns the set of these fields; the same set for the same names.
@@ -191,7 +192,7 @@ impl TableSource {
         self.cache.get(&keys, &|(block, _)| {
             let part = self.part(block);
             self.announced.hold().remove(&block);
-            decode(&part, &self.columns.fields, set, self.nulls, (&self.cache.spares, &self.limit))
+            decode(&part, &self.columns.fields, set, self.nulls, (self.cache.spares(), &self.limit))
         })
     }
 

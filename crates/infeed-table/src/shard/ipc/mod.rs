@@ -6,14 +6,14 @@ mod own;
 
 use crate::{
     open::{TableFormat, hugging_face, open, params},
-    shard::{Blocks, bytes::ShardBytes, limit::probe},
+    shard::{Blocks, bytes::ShardBytes},
 };
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_ipc::{Block, CompressionType, MetadataVersion, reader::FileDecoder, root_as_message};
 use arrow_schema::SchemaRef;
 use index::{IpcIndex, MessagePlace};
-use infeed_core::{Can, Error, FormatEntry, Magic, Result};
+use infeed_core::{Can, Error, FormatEntry, Magic, Result, blocks::probe};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,

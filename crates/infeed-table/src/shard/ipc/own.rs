@@ -4,12 +4,12 @@
 //! after the check. So these buffers are copied, and the copies are checked. Numbers and binary values, which make up most
 //! of a file, stay where they are: all bytes are valid there.
 
-use crate::shard::limit::{BlockLimit, probe};
+use crate::shard::limit::BlockLimit;
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, blocks::probe};
 
 /// Returns a column that stays valid whatever is written to the file.
 pub(super) fn own(column: &ArrayRef, limit: &BlockLimit) -> Result<ArrayRef> {

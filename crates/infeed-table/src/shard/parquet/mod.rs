@@ -12,7 +12,7 @@ mod thrift;
 
 use crate::{
     open::{TableFormat, open, params},
-    shard::{BadRow, Blocks, bytes::ShardBytes, limit::probe},
+    shard::{BadRow, Blocks, bytes::ShardBytes},
 };
 use ::parquet::arrow::{
     ProjectionMask,
@@ -21,7 +21,7 @@ use ::parquet::arrow::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use chunk::Chunks;
-use infeed_core::{Bytes, Can, Error, FormatEntry, Magic, Result};
+use infeed_core::{Bytes, Can, Error, FormatEntry, Magic, Result, blocks::probe};
 use infeed_order::filter::Range;
 use old_times::OldTimes;
 use std::sync::Arc;

@@ -1,12 +1,24 @@
 //! Tests what is decoded and kept over epochs. Blocks only claim a size and take no memory.
 
 use super::*;
-use infeed_core::Rng;
+use crate::Rng;
 
 const BLOCK: u64 = 11 << 20;
 
-fn block(_key: Key) -> Result<Decoded> {
-    Ok(Decoded { stride: 0, memory: vec![], cells: vec![], bad: vec![], bytes: BLOCK })
+struct Claim;
+
+impl Block for Claim {
+    fn bytes(&self) -> u64 {
+        BLOCK
+    }
+
+    fn give_back(self, _: &Spares) {}
+}
+
+type Cache = BlockCache<Claim>;
+
+fn block(_key: Key) -> Result<Claim> {
+    Ok(Claim)
 }
 
 /// Reads blocks in random order, `mixed` of them at a time in several batches. Returns how many were decoded.
@@ -30,7 +42,7 @@ fn epoch(cache: &Cache, blocks: usize, mixed: usize, seed: u64) -> u64 {
 
 #[test]
 fn what_fits_is_kept_from_the_second_epoch_on() {
-    let cache = Cache::new();
+    let cache = Cache::default();
     assert_eq!(epoch(&cache, 80, 8, 0), 80);
     assert!(cache.lock().bytes <= PASSING, "a first epoch uses little memory");
     assert!(epoch(&cache, 80, 8, 1) <= 80);
@@ -42,7 +54,7 @@ fn what_fits_is_kept_from_the_second_epoch_on() {
 
 #[test]
 fn of_what_does_not_fit_later_epochs_keep_more_and_more() {
-    let cache = Cache::new();
+    let cache = Cache::default();
     // 120 blocks of 11 MiB are 1.3 GiB.
     assert_eq!(epoch(&cache, 120, 8, 0), 120);
     let mut last = 120;
@@ -59,7 +71,7 @@ fn of_what_does_not_fit_later_epochs_keep_more_and_more() {
 
 #[test]
 fn room_grows_where_more_blocks_are_mixed_than_fit_it() {
-    let cache = Cache::new();
+    let cache = Cache::default();
     // 40 blocks of 11 MiB are 440 MiB.
     let first = epoch(&cache, 200, 40, 0);
     assert!(first <= 200 + 100, "{first}");
@@ -70,8 +82,8 @@ fn room_grows_where_more_blocks_are_mixed_than_fit_it() {
 #[test]
 fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
     // More was seen than fits.
-    let mut state = State { decoded: 1000, different: 1000, passing: 100, ..State::new() };
-    let kept = |state: &mut State, slow| -> Vec<bool> {
+    let mut state = State { decoded: 1000, different: 1000, passing: 100, ..State::<Claim>::new() };
+    let kept = |state: &mut State<Claim>, slow| -> Vec<bool> {
         (0..8)
             .map(|block| {
                 state.gone.insert((block, 0), 0);

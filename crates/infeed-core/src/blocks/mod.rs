@@ -1,4 +1,5 @@
-//! The cache of decoded blocks: each block is decoded once while it is needed.
+//! The cache of decoded blocks: each block is decoded once while it is needed. Sources whose unit of reading is larger than
+//! a row share it: tables and arrays.
 //!
 //! Most of the memory is reserved for blocks that are decoded a second time. The system must clear fresh pages, which
 //! costs as much as decoding or more, so a single epoch reuses a small part of the memory. Blocks that come back in a
@@ -6,8 +7,12 @@
 //! Otherwise as many as fit are kept: at once if decoding is slow, else every fourth, so that no single epoch pays for
 //! all of the memory. If the small part turns out to be too small for the rows that are mixed at a time, it grows.
 
-use crate::block::{Decoded, memory::Spares};
-use infeed_core::{Error, Hold, Result, WaitHeld};
+mod spares;
+#[cfg(test)]
+mod tests;
+pub use spares::{Spares, probe};
+
+use crate::{Error, Hold, Result, WaitHeld};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
@@ -17,11 +22,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Block and set of fields.
-pub(crate) type Key = (usize, u32);
+/// Block, and which fields of it.
+pub type Key = (usize, u32);
+
+/// A decoded block.
+pub trait Block: Send + Sync {
+    /// Returns its size in memory.
+    fn bytes(&self) -> u64;
+
+    /// Gives its buffers back when it is evicted.
+    fn give_back(self, spares: &Spares);
+}
 
 /// Default memory for blocks.
-pub(crate) const MEMORY: u64 = 1 << 30;
+const MEMORY: u64 = 1 << 30;
 
 /// From this many nanoseconds per byte on, decoding counts as slow. Plain numbers take less than one, and clearing
 /// fresh pages for them up to two more.
@@ -38,11 +52,11 @@ const EARLY: u32 = 4;
 const PASSING: u64 = 256 << 20;
 
 #[derive(Debug)]
-enum Slot {
+enum Slot<B> {
     /// A thread is decoding it.
     Busy,
     Ready {
-        block: Arc<Decoded>,
+        block: Arc<B>,
         used: u64,
         /// Whether it stays while there is room, because it came back once.
         kept: bool,
@@ -52,8 +66,8 @@ enum Slot {
 }
 
 #[derive(Debug)]
-struct State {
-    slots: HashMap<Key, Slot>,
+struct State<B> {
+    slots: HashMap<Key, Slot<B>>,
     /// Ready blocks by last use.
     by_use: BTreeMap<u64, Key>,
     /// Bytes of all ready blocks, and of those that are kept.
@@ -73,7 +87,7 @@ struct State {
     clock: u64,
 }
 
-impl State {
+impl<B> State<B> {
     fn new() -> Self {
         State {
             slots: HashMap::new(),
@@ -117,19 +131,18 @@ impl State {
 
 /// The cache.
 #[derive(Debug)]
-pub(crate) struct Cache {
-    state: Mutex<State>,
+pub struct BlockCache<B> {
+    state: Mutex<State<B>>,
     changed: Condvar,
     memory: AtomicU64,
     /// Buffers of evicted blocks.
-    pub(crate) spares: Spares,
-    /// Number of blocks decoded.
-    pub(crate) decoded: AtomicU64,
+    spares: Spares,
+    decoded: AtomicU64,
 }
 
-impl Cache {
-    pub(crate) fn new() -> Self {
-        Cache {
+impl<B: Block> Default for BlockCache<B> {
+    fn default() -> Self {
+        BlockCache {
             state: Mutex::new(State::new()),
             changed: Condvar::new(),
             memory: AtomicU64::new(MEMORY),
@@ -137,31 +150,41 @@ impl Cache {
             decoded: AtomicU64::new(0),
         }
     }
+}
 
-    pub(crate) fn set_memory(&self, bytes: u64) {
+impl<B: Block> BlockCache<B> {
+    /// Returns the buffers of evicted blocks.
+    pub fn spares(&self) -> &Spares {
+        &self.spares
+    }
+
+    /// Returns how many blocks were decoded.
+    pub fn decoded(&self) -> u64 {
+        self.decoded.load(Ordering::Relaxed)
+    }
+
+    /// Sets how much memory blocks may take.
+    pub fn set_memory(&self, bytes: u64) {
         self.memory.store(bytes, Ordering::Relaxed);
         let mut state = self.lock();
         self.trim(&mut state);
     }
 
-    #[cfg(test)]
-    pub(crate) fn set_passing(&self, bytes: u64) {
+    /// Sets the part of the memory for blocks that were decoded once; for tests.
+    #[doc(hidden)]
+    pub fn set_passing(&self, bytes: u64) {
         self.lock().passing = bytes;
     }
 
     /// Whether a block is decoded or being decoded.
-    pub(crate) fn has(&self, key: Key) -> bool {
+    pub fn has(&self, key: Key) -> bool {
         self.lock().slots.contains_key(&key)
     }
 
     /// Returns these blocks, each decoded once however many threads want it. Blocks that no other thread is decoding
     /// come first, so threads that want the same blocks share the work instead of waiting for each other.
-    pub(crate) fn get(
-        &self,
-        keys: &[Key],
-        make: &dyn Fn(Key) -> Result<Decoded>,
-    ) -> Result<Vec<Arc<Decoded>>> {
-        let mut found: Vec<Option<Arc<Decoded>>> = vec![None; keys.len()];
+    pub fn get(&self, keys: &[Key], make: &dyn Fn(Key) -> Result<B>) -> Result<Vec<Arc<B>>> {
+        let mut found: Vec<Option<Arc<B>>> = vec![None; keys.len()];
         let mut state = self.lock();
         loop {
             let mut free = None;
@@ -200,18 +223,19 @@ impl Cache {
         }
     }
 
-    fn put(&self, state: &mut State, key: Key, made: Result<Decoded>, spent: Duration) -> Result<()> {
+    fn put(&self, state: &mut State<B>, key: Key, made: Result<B>, spent: Duration) -> Result<()> {
         self.changed.notify_all();
         match made {
             Ok(block) => {
                 self.decoded.fetch_add(1, Ordering::Relaxed);
                 state.clock += 1;
                 let used = state.clock;
-                let slow = spent.as_nanos() >= SLOW * u128::from(block.bytes);
-                let kept = state.keeps(key, block.bytes, self.memory.load(Ordering::Relaxed), slow);
-                state.kept += if kept { block.bytes } else { 0 };
-                state.bytes += block.bytes;
-                state.decoded += block.bytes;
+                let bytes = block.bytes();
+                let slow = spent.as_nanos() >= SLOW * u128::from(bytes);
+                let kept = state.keeps(key, bytes, self.memory.load(Ordering::Relaxed), slow);
+                state.kept += if kept { bytes } else { 0 };
+                state.bytes += bytes;
+                state.decoded += bytes;
                 state.by_use.insert(used, key);
                 state.slots.insert(key, Slot::Ready { block: Arc::new(block), used, kept });
                 self.trim(state);
@@ -229,7 +253,7 @@ impl Cache {
     }
 
     /// Evicts blocks until the rest fits. Blocks in use stay, because evicting them would not free memory.
-    fn trim(&self, state: &mut State) {
+    fn trim(&self, state: &mut State<B>) {
         let memory = self.memory.load(Ordering::Relaxed);
         let (mut bytes, mut all_kept) = (state.bytes, state.kept);
         let mut gone = vec![];
@@ -242,8 +266,8 @@ impl Cache {
                 && (over || !kept)
                 && Arc::strong_count(block) == 1
             {
-                bytes -= block.bytes;
-                all_kept -= if *kept { block.bytes } else { 0 };
+                bytes -= block.bytes();
+                all_kept -= if *kept { block.bytes() } else { 0 };
                 gone.push((*used, *key));
             }
         }
@@ -254,28 +278,25 @@ impl Cache {
             if let Some(Slot::Ready { block, .. }) = state.slots.remove(&key)
                 && let Some(block) = Arc::into_inner(block)
             {
-                self.spares.give(block.memory);
+                block.give_back(&self.spares);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<B>> {
         self.state.hold()
     }
 }
 
 /// Clears the slot if its thread panicked.
-struct Unfinished<'a> {
-    cache: &'a Cache,
+struct Unfinished<'a, B: Block> {
+    cache: &'a BlockCache<B>,
     key: Key,
 }
 
-impl Drop for Unfinished<'_> {
+impl<B: Block> Drop for Unfinished<'_, B> {
     fn drop(&mut self) {
         self.cache.lock().slots.remove(&self.key);
         self.cache.changed.notify_all();
     }
 }
-
-#[cfg(test)]
-mod tests;
