@@ -132,6 +132,12 @@ pub trait Source: Debug + Send + Sync {
         &[]
     }
 
+    /// Returns how many blocks a shuffle may mix at a time, if decoded blocks are so large that the usual number of them would not
+    /// stay in memory. A function of the data alone: orders depend on it.
+    fn most_mixed(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether [`Source::fill`] can write this field. Its spec must have a fixed shape.
     fn fills(&self, _field: &str) -> bool {
         false

@@ -69,6 +69,19 @@ pub trait Store: Debug + Send + Sync {
     /// is an object that is known to have changed since the shard was listed.
     fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
+    /// Reads the bytes from `start` on into memory of the caller, all of it, for rows that are so large that a buffer between
+    /// would cost as much as the read. The promises are those of [`Store::read`].
+    fn read_into(&self, shard: &Shard, start: u64, out: &mut [u8]) -> Result<()> {
+        let bytes = self.read_one(shard, start..start.saturating_add(out.len() as u64))?;
+        if bytes.len() != out.len() {
+            let what = format!("{} bytes came of {} that were asked for", bytes.len(), out.len());
+            let cause = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what);
+            return Err(Error::io("read", &*shard.name, cause));
+        }
+        out.copy_from_slice(&bytes);
+        Ok(())
+    }
+
     /// Returns the kind of network file system that an object is on, such as `nfs`, if it is on one: reads then take a round trip each,
     /// so they should be large and many at a time.
     fn network(&self, _name: &str) -> Option<&'static str> {

@@ -156,6 +156,10 @@ impl Source for Joined {
         &self.block_rows
     }
 
+    fn most_mixed(&self) -> Option<u64> {
+        self.sources.iter().filter_map(|source| source.most_mixed()).min()
+    }
+
     fn fills(&self, field: &str) -> bool {
         self.sources.iter().all(|s| s.fills(field))
     }

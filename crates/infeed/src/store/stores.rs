@@ -152,6 +152,11 @@ impl Store for Stores {
         })
     }
 
+    fn read_into(&self, shard: &Shard, start: u64, out: &mut [u8]) -> Result<()> {
+        let store = self.of(&shard.name)?;
+        retry(|| store.read_into(shard, start, out))
+    }
+
     /// The names are of one store, because they are below folders that the user chose.
     fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
         let Some(first) = names.first() else { return Ok(Vec::new()) };

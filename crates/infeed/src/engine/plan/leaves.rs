@@ -141,6 +141,11 @@ impl Leaves {
         self.sources.iter().any(|source| !source.block_rows().is_empty())
     }
 
+    /// How many blocks may be mixed at a time, if one of the sources says so.
+    pub(super) fn most_mixed(&self) -> u64 {
+        self.sources.iter().filter_map(|source| source.most_mixed()).min().unwrap_or(u64::MAX)
+    }
+
     /// Whether blocks of rows come over a network.
     pub(super) fn are_far(&self) -> bool {
         self.are_blocks() && self.sources.iter().any(|source| source.room_ahead().is_some())

@@ -100,11 +100,13 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
             Arc::new(Global::new(below, *seed))
         }
         ShuffleKind::Block => {
-            let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
+            let window =
+                window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below, leaves) } else { WINDOW });
             Arc::new(BlockShuffle::new(below, *seed, window, *block)?)
         }
         ShuffleKind::Sliding => {
-            let window = window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below) } else { WINDOW });
+            let window =
+                window.unwrap_or_else(|| if leaves.are_blocks() { few(&*below, leaves) } else { WINDOW });
             Arc::new(SlidingShuffle::new(below, *seed, window, *block)?)
         }
         ShuffleKind::Buffer => {
@@ -117,10 +119,10 @@ fn shuffle(below: Below, stage: &Stage, leaves: &Leaves) -> Result<Below> {
 
 /// Default number of table blocks mixed at a time: about a million rows, so that they fit into memory, and more than
 /// one block, so that neighbours are separated. Depends on the data alone, as every order must.
-fn few(below: &dyn Order) -> u64 {
+fn few(below: &dyn Order, leaves: &Leaves) -> u64 {
     let blocks = below.blocks().unwrap_or_default();
     let mean = blocks.iter().sum::<u64>() / (blocks.len() as u64).max(1);
-    (MIXED_ROWS / mean.max(1)).clamp(2, 64)
+    (MIXED_ROWS / mean.max(1)).min(leaves.most_mixed()).clamp(2, 64)
 }
 
 /// Converts an index as in Python: negative values count from the end.

@@ -136,6 +136,10 @@ impl Source for Loaded {
         self.inner.block_rows()
     }
 
+    fn most_mixed(&self) -> Option<u64> {
+        self.inner.most_mixed()
+    }
+
     fn fills(&self, field: &str) -> bool {
         !self.files.has(field) && self.inner.fills(field)
     }

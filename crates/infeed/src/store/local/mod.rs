@@ -101,6 +101,16 @@ impl Store for LocalStore {
         read
     }
 
+    fn read_into(&self, shard: &Shard, start: u64, out: &mut [u8]) -> Result<()> {
+        let range = start..start.saturating_add(out.len() as u64);
+        let file = self.open(shard, std::slice::from_ref(&range))?;
+        let read = read_at(&file, shard, &range, out);
+        if read.is_err() {
+            self.handles.drop(shard);
+        }
+        read
+    }
+
     fn read_below(&self, names: &[String], folders: &[String], limit: u64) -> Result<Vec<Bytes>> {
         let folders = below::Folders::new(folders);
         names.iter().map(|name| folders.read(name, limit, &self.pool)).collect()
@@ -227,14 +237,25 @@ fn check_same(shard: &Shard, data: &Metadata) -> Result<()> {
 }
 
 fn read(file: &File, shard: &Shard, range: &Range<u64>, pool: &Arc<Pool>) -> Result<Bytes> {
-    let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-    if range.start > range.end || range.end > shard.size {
-        let what = format!("bytes {}..{} are beyond its end at {}", range.start, range.end, shard.size);
-        return Err(failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what)));
-    }
+    check_inside(shard, range)?;
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     let mut buffer = pool.take(len)?;
-    match file.read_exact_at(&mut buffer, range.start) {
-        Ok(()) => Ok(buffer.freeze()),
+    read_at(file, shard, range, &mut buffer)?;
+    Ok(buffer.freeze())
+}
+
+fn check_inside(shard: &Shard, range: &Range<u64>) -> Result<()> {
+    if range.start <= range.end && range.end <= shard.size {
+        return Ok(());
+    }
+    let what = format!("bytes {}..{} are beyond its end at {}", range.start, range.end, shard.size);
+    Err(failed("read", &shard.name, io::Error::new(ErrorKind::UnexpectedEof, what)))
+}
+
+fn read_at(file: &File, shard: &Shard, range: &Range<u64>, out: &mut [u8]) -> Result<()> {
+    check_inside(shard, range)?;
+    match file.read_exact_at(out, range.start) {
+        Ok(()) => Ok(()),
         Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
             // Cut short, or only a read that ended early, which can be tried again.
             let data = file.metadata().map_err(|e| failed("look at", &shard.name, e))?;
