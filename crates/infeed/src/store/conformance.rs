@@ -116,7 +116,12 @@ fn ranges(case: &StoreCase) -> Result<(), String> {
     for (range, bytes) in asked.iter().zip(&read) {
         let right = bytes[..] == all[range.start as usize..range.end as usize];
         require(right, format!("bytes {range:?} are wrong"))?;
+        let mut out = vec![7; bytes.len()];
+        case.store.read_into(&shard, range.start, &mut out).map_err(said)?;
+        require(out == bytes[..], format!("bytes {range:?} read into memory are wrong"))?;
     }
+    let into = case.store.read_into(&shard, 9_999, &mut [0; 2]);
+    require(into.is_err(), "bytes beyond the end were read into memory")?;
     require(case.store.read(&shard, &[]).map_err(said)?.is_empty(), "a read of no ranges returned bytes")?;
     for beyond in [0..10_001, 10_000..10_001, 20_000..20_001, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
         let read = case.store.read(&shard, std::slice::from_ref(&beyond));
