@@ -121,7 +121,7 @@ supply: venv  # what the wheel and the test environment are made of
 
 portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
 	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
-		-p infeed-codecs -p infeed-hdf5 -p infeed-jpeg -p infeed-netcdf3 -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens -p infeed-zarr
+		-p infeed-arrays -p infeed-codecs -p infeed-hdf5 -p infeed-jpeg -p infeed-netcdf3 -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens -p infeed-zarr
 
 zarr: venv  # every array of generated Zarr stores against zarr-python: types, codecs, shards, fill values, both versions
 	"$(BIN)/python" scripts/zarr_matrix.py

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for features in "" images tables text,tokens images,tables images,remote images,tables,text,tokens; do
+for features in "" arrays images tables text,tokens images,tables images,remote images,tables,text,tokens; do
     for crate in infeed infeed-cli; do
         echo "$crate with ${features:-no features}"
         # Clippy instead of `check`: it takes `-D warnings` without building every dependency once more.

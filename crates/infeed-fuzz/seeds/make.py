@@ -201,6 +201,14 @@ def arrays() -> None:
         out = io.BytesIO()
         np.save(out, array)
         write("npy", name, out.getvalue())
+    pair = np.zeros(2, [("x", "<f4", (2,)), ("name", "U3")])
+    out = io.BytesIO()
+    np.save(out, pair)
+    write("npy", "structured", out.getvalue())
+    for name, save in {"stored": np.savez, "deflated": np.savez_compressed}.items():
+        out = io.BytesIO()
+        save(out, x=np.arange(6, dtype=np.float32).reshape(2, 3), y=pair)
+        write("npz", name, out.getvalue())
 
 
 def texts() -> None:

@@ -45,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "mds", run: infeed_records::mds::fuzz_mds },
     Target { name: "netcdf3", run: infeed_netcdf3::fuzz_netcdf3 },
     Target { name: "npy", run: images::npy },
+    Target { name: "npz", run: infeed_arrays::fuzz_npz },
     Target { name: "parquet", run: |data| rows::table("parquet", data) },
     Target { name: "paths", run: texts::paths },
     Target { name: "png", run: compare::png },

@@ -114,7 +114,7 @@ fn seeds_are_good_files() {
                     let file = infeed_netcdf3::File::open(source, infeed_netcdf3::Limits::small()).unwrap();
                     assert!(file.variables().len() > 3, "{name}");
                 }
-                "npy" => drop(infeed_records::npy::Header::read(&data).unwrap()),
+                "npy" => drop(infeed_records::npy::Layout::read(&data).unwrap()),
                 "recipe" => {
                     let either = Recipe::from_json(text()).or_else(|_| Recipe::from_toml(text()));
                     either.unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -186,6 +186,14 @@ impl File {
         Dataset::parse(&self.meta, &self.table, &header, path).map_err(|e| e.in_object(path))
     }
 
+    /// The data set of a line of [`File::list`]. Unlike [`File::dataset`] it does not walk down from the root, which takes its time
+    /// where groups have many thousand names.
+    pub fn listed(&self, entry: &Entry) -> Result<Dataset> {
+        let Some(address) = entry.address else { return self.dataset(&entry.path) };
+        let header = Header::read(&self.meta, address).map_err(|e| e.in_object(&entry.path))?;
+        Dataset::parse(&self.meta, &self.table, &header, &entry.path).map_err(|e| e.in_object(&entry.path))
+    }
+
     /// The attributes of the object at a path, by name.
     pub fn attributes(&self, path: &str) -> Result<Vec<Attribute>> {
         attribute::all(&self.meta, &self.table, &self.find(path)?).map_err(|e| e.in_object(path))

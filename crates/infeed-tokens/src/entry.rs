@@ -2,8 +2,8 @@
 
 use crate::{Options, TokenSource, file, idx, options, prefix_of};
 use infeed_core::{
-    Can, Error, FileLook, FormatEntry, Found, Guess, Magic, OpenRequest, Opened, Param, Result, Sure,
-    opening::ends_with,
+    Can, Error, FileLook, FolderLook, FormatEntry, Found, Guess, Magic, OpenRequest, Opened, Param, Result,
+    Sure, opening::ends_with,
 };
 use infeed_records::npy::Header;
 use std::{collections::HashSet, sync::Arc};
@@ -27,7 +27,7 @@ pub const ENTRY: FormatEntry = FormatEntry {
     magic: &[Magic { at: 0, bytes: idx::MMID }, Magic { at: 0, bytes: idx::LEGACY }],
     can: Can { write: true, ..Can::ROWS },
     recognise: Some(recognise),
-    recognise_folder: None,
+    recognise_folder: Some(recognise_folder),
     open,
 };
 
@@ -120,13 +120,25 @@ fn recognise(file: &FileLook<'_>) -> Option<Guess> {
     }
 }
 
+/// Counts the token files of a folder. Arrays (`.npy`) are taken for tokens only one by one.
+fn recognise_folder(folder: &FolderLook<'_>) -> Result<Option<Guess>> {
+    let tokens = |name: &&&str| [".bin", ".idx"].iter().any(|ending| ends_with(name, ending));
+    let count = folder.files.iter().filter(tokens).count();
+    Ok((count > 0).then(|| Guess { count, ..Guess::new(Sure::Name) }))
+}
+
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
     if args.is_none("length") {
         return Err(Error::argument(format!(
             "`{}` looks like a file of tokens, which does not say how long a sample is: infeed.tokens(path, length=...) \
-             reads it",
-            request.paths.join("`, `")
+             reads it{}",
+            request.paths.join("`, `"),
+            // One dimension of integers can also be one number a row: labels.
+            match request.paths.iter().any(|path| ends_with(path, ".npy")) {
+                true => ", and infeed.npy(path) as one number a row",
+                false => "",
+            }
         )));
     }
     let options: Options = options::build(&args)?;
@@ -233,7 +245,7 @@ mod tests {
         assert_eq!(
             ENTRY.open(request).unwrap_err().to_string(),
             "`x.npy` looks like a file of tokens, which does not say how long a sample is: infeed.tokens(path, length=...) \
-             reads it"
+             reads it, and infeed.npy(path) as one number a row"
         );
         let length = &ENTRY.params[0];
         assert!(length.name == "length" && length.is_required() && !ENTRY.params[3].is_required());

@@ -18,6 +18,14 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family {
+        feature: "arrays",
+        built: cfg!(feature = "arrays"),
+        formats: &["npy", "npz", "hdf5"],
+        endings: &[".npy", ".npz", ".h5", ".hdf5", ".he5", ".nc4", ".nc"],
+        decoders: &[],
+        transforms: &[],
+    },
+    Family {
         feature: "images",
         built: cfg!(feature = "images"),
         formats: &[],

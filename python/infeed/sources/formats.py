@@ -15,8 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .._typing import (
+    ArrayRows,
     CocoLabels,
     Drift,
+    Hdf5Rows,
     IntegerDtype,
     IntegerName,
     LmdbKeys,
@@ -42,10 +44,13 @@ __all__ = [
     "csv_table",
     "files",
     "folder",
+    "hdf5",
     "jsonl",
     "lmdb",
     "manifest",
     "mds",
+    "npy",
+    "npz",
     "parquet",
     "sqlite",
     "tar",
@@ -630,6 +635,101 @@ def csv_table(
             "matrix": matrix,
         },
     )
+
+
+def npy(
+    paths: Paths,
+    *,
+    rows: ArrayRows | None = None,
+    axis: int = 0,
+    fields: Sequence[str] | None = None,
+    read: Read = "mmap",
+) -> Pipeline:
+    """Read NumPy arrays: rows along an axis, or one row a file.
+
+    The field is called ``data``; the members of a structured dtype are fields of their own (``a``, and ``a.b`` for
+    members of members). All versions of the format, C and Fortran order, either byte order; numbers, bool, and text
+    (``S``, ``U``), one a row. Python objects are refused: reading them would run code from the file.
+
+    ``rows`` says what a row is:
+
+    * ``"axis"``: one step along ``axis``; several files are laid end to end, and must agree in everything but their
+      length. This is meant if files are named one by one.
+    * ``"file"``: all of a file. This is meant if a path is a folder or a pattern. Arrays may differ in the lengths
+      of their axes.
+
+    Rows in Fortran order share their bytes, so they are turned around many at a time and kept (``blocks``).
+
+    * ``rows``: what a row is: ``axis`` or ``file``; by the paths if not given
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``fields``: the fields to read; all of them if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    """
+    return open_format("npy", paths, {"rows": rows, "axis": axis, "fields": fields, "read": read})
+
+
+def npz(
+    paths: Paths,
+    *,
+    rows: ArrayRows = "file",
+    axis: int = 0,
+    fields: Sequence[str] | None = None,
+    read: Read = "mmap",
+) -> Pipeline:
+    """Read NumPy archives: one row a file, or rows along an axis.
+
+    The fields are the names of the arrays; an array of a structured dtype gives one field for each of its members
+    (``name.member``). Arrays that were stored (``numpy.savez``) are read straight into batches, deflated ones
+    (``savez_compressed``) are inflated. The checksum of an array is compared when all of it is read.
+
+    ``rows`` says what a row is:
+
+    * ``"file"``: all of a file, which is what is meant if nothing is given. Arrays may differ in the lengths of
+      their axes from file to file.
+    * ``"axis"``: one step along ``axis`` of every array, which must be equally long. Several files are laid end to
+      end. A deflated array is inflated as a whole for any of its rows, and kept.
+
+    * ``rows``: what a row is: ``file`` or ``axis``
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``fields``: the fields to read; all of them if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    """
+    return open_format("npz", paths, {"rows": rows, "axis": axis, "fields": fields, "read": read})
+
+
+def hdf5(
+    paths: Paths,
+    *,
+    rows: Hdf5Rows = "axis",
+    axis: int = 0,
+    variables: Sequence[str] | None = None,
+    read: Read = "mmap",
+) -> Pipeline:
+    """Read HDF5 and netCDF-4: data sets as rows along an axis, one row a file or a group.
+
+    The fields are the paths of data sets without the first slash (``x``, ``train/x``); a compound type gives one
+    field for each of its members (``x.member``). Numbers of any width and byte order, bool, enums (as their
+    numbers), arrays in elements, and text, one a row. netCDF-4 files are read as they are stored: ``scale_factor``,
+    ``add_offset`` and ``_FillValue`` are not applied.
+
+    ``rows`` says what a row is:
+
+    * ``"axis"``: one step along ``axis`` of every data set; several files are laid end to end. Without
+      ``variables``, all data sets are taken whose axis has the length that most of them have.
+    * ``"file"``: all of a file, with all of its data sets if no ``variables`` are given.
+    * ``"group"``: every group that has the data sets named in ``variables``; without those, the ones of the first
+      group that has any.
+
+    The file is read without the C library, by all threads at once. Where chunks are is read once, when the file is
+    opened. Chunks that hold several rows are decoded once and kept while their rows are needed (``blocks``).
+    Filters: shuffle, deflate, fletcher32, lzf, nbit, scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.
+
+    * ``rows``: what a row is: ``axis``, ``file`` or ``group``
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``variables``: the data sets to read, by their paths; by their lengths if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    """
+    return open_format("hdf5", paths, {"rows": rows, "axis": axis, "variables": variables, "read": read})
 
 
 def tokens(

@@ -46,23 +46,34 @@ pub(super) fn parse(descr: Option<&[u8]>) -> Result<(Dtype, bool), String> {
     Ok((dtype, big && dtype.size() > 1))
 }
 
+/// Whether a description is one of bytes that mean nothing, which fill up between the members of a type; and how many.
+pub(super) fn filler(descr: &[u8]) -> Option<usize> {
+    let count = descr.strip_prefix(b"|V").or_else(|| descr.strip_prefix(b"V"))?;
+    std::str::from_utf8(count).ok()?.parse().ok()
+}
+
+/// Parses the description of a text: characters, whether they are UCS-4 (`U`) or bytes (`S`), and their byte order.
+pub(super) fn text(descr: &[u8]) -> Option<(usize, bool, bool)> {
+    let (order, code) = match descr {
+        [order @ (b'<' | b'>' | b'|' | b'='), code @ ..] => (*order, code),
+        code => (b'=', code),
+    };
+    let (kind, count) = code.split_first()?;
+    let unicode = match kind {
+        b'U' => true,
+        b'S' | b'a' => false,
+        _ => return None,
+    };
+    let count = std::str::from_utf8(count).ok()?.parse().ok()?;
+    let big = order == b'>' || order != b'<' && cfg!(target_endian = "big");
+    Some((count, unicode, big && unicode))
+}
+
 /// Returns NumPy's description of a dtype with little-endian elements.
 pub(super) fn descr(dtype: Dtype) -> String {
     let order = if dtype.size() == 1 { '|' } else { '<' };
     let code = CODES.iter().find(|(_, known)| *known == dtype).map_or("V2", |(code, _)| code);
     format!("{order}{code}")
-}
-
-/// Returns NumPy's name of a dtype.
-pub(super) fn long_name(dtype: Dtype) -> String {
-    let bits = dtype.size() * 8;
-    match dtype.name().as_bytes() {
-        [b'b', b'o', ..] => "bool".to_owned(),
-        [b'b', ..] => format!("bfloat{bits}"),
-        [b'u', ..] => format!("uint{bits}"),
-        [b'i', ..] => format!("int{bits}"),
-        _ => format!("float{bits}"),
-    }
 }
 
 fn foreign(descr: &[u8], code: &[u8]) -> String {

@@ -1,5 +1,48 @@
 //! Parses the dictionary in a header, a Python literal.
 
+/// Types inside each other that are followed.
+const DEEPEST: usize = 16;
+/// Members of one type.
+const MOST_MEMBERS: usize = 1 << 12;
+
+/// A type description.
+pub(super) enum Descr<'a> {
+    /// A text such as `<f4`.
+    Plain(&'a [u8]),
+    /// The members of a structured type.
+    Members(Vec<Described<'a>>),
+}
+
+/// A member of a structured type.
+pub(super) struct Described<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) descr: Descr<'a>,
+    /// The shape of the array that every element has in this member.
+    pub(super) shape: Vec<usize>,
+}
+
+/// Returns the entries of the dictionary with its type in full: type, Fortran order, shape.
+pub(super) fn read_full(text: &[u8]) -> Option<(Descr<'_>, bool, Vec<usize>)> {
+    let mut literal = Literal { rest: text };
+    let (mut descr, mut fortran, mut shape) = (None, None, None);
+    literal.expect(b'{')?;
+    while !literal.take(b'}') {
+        let key = literal.string()?;
+        literal.expect(b':')?;
+        match key {
+            b"descr" => descr = Some(literal.descr(DEEPEST)?),
+            b"fortran_order" => fortran = Some(literal.boolean()?),
+            b"shape" => shape = Some(literal.tuple()?),
+            _ => return None,
+        }
+        if !literal.take(b',') {
+            literal.expect(b'}')?;
+            break;
+        }
+    }
+    Some((descr?, fortran?, shape?))
+}
+
 /// Its three entries.
 pub(super) struct HeaderDict<'a> {
     /// The description of the element type; `None` if it is a list of fields instead of a text.
@@ -55,6 +98,49 @@ impl<'a> Literal<'a> {
 
     fn expect(&mut self, byte: u8) -> Option<()> {
         self.take(byte).then_some(())
+    }
+
+    fn descr(&mut self, depth: usize) -> Option<Descr<'a>> {
+        if self.peek()? != b'[' {
+            return self.string().map(Descr::Plain);
+        }
+        let depth = depth.checked_sub(1)?;
+        self.expect(b'[')?;
+        let mut members = Vec::new();
+        while !self.take(b']') {
+            members.push(self.member(depth)?);
+            if members.len() > MOST_MEMBERS {
+                return None;
+            }
+            if !self.take(b',') {
+                self.expect(b']')?;
+                break;
+            }
+        }
+        Some(Descr::Members(members))
+    }
+
+    /// `('name', '<f4')`, `('name', '<f4', (2,))`, or with a title: `(('title', 'name'), '<f4')`.
+    fn member(&mut self, depth: usize) -> Option<Described<'a>> {
+        self.expect(b'(')?;
+        let name = if self.take(b'(') {
+            self.string()?;
+            self.expect(b',')?;
+            let name = self.string()?;
+            self.expect(b')')?;
+            name
+        } else {
+            self.string()?
+        };
+        self.expect(b',')?;
+        let descr = self.descr(depth)?;
+        let mut shape = Vec::new();
+        if self.take(b',') && self.peek()? == b'(' {
+            shape = self.tuple()?;
+            self.take(b',');
+        }
+        self.expect(b')')?;
+        Some(Described { name, descr, shape })
     }
 
     fn string(&mut self) -> Option<&'a [u8]> {

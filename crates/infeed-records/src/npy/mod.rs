@@ -11,6 +11,7 @@
 
 mod dtype;
 mod fuzzing;
+mod layout;
 mod literal;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use crate::preview::preview;
 use infeed_core::Dtype;
 
 pub use fuzzing::fuzz_npy;
+pub use layout::{Element, Layout, Member};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -53,41 +55,15 @@ impl Header {
     /// Parses a header of versions 1 to 3. `bytes` are the file or its beginning. Does not check whether all elements
     /// are present; [`Header::data_len`] returns how many bytes there must be.
     pub fn read(bytes: &[u8]) -> Result<Header, Fault> {
+        let (text_at, text) = text(bytes)?;
         let fault = |at: usize, what: String| Fault { at, what };
-        if bytes.is_empty() {
-            return Err(fault(0, "zero-length array file".to_owned()));
-        }
-        if !bytes.starts_with(MAGIC) {
-            let zip = if bytes.starts_with(b"PK") { "; it looks like an .npz archive" } else { "" };
-            return Err(fault(0, format!("not a NumPy array: it starts with {}{zip}", preview(bytes))));
-        }
-        let truncated =
-            || fault(bytes.len(), "NumPy array ends early: the file is truncated in its header".to_owned());
-        let (text_at, len) = match bytes.get(6).ok_or_else(truncated)? {
-            1 => {
-                let len = bytes.get(8..10).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
-                (10, usize::from(u16::from_le_bytes(*len)))
-            }
-            2 | 3 => {
-                let len = bytes.get(8..12).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
-                (12, u32::from_le_bytes(*len) as usize)
-            }
-            other => return Err(fault(6, format!("NumPy array of the unknown version {other}"))),
-        };
-        let text = bytes.get(text_at..).and_then(|b| b.get(..len)).ok_or_else(truncated)?;
         let unreadable =
             || fault(text_at, format!("NumPy array with a header that cannot be read: {}", preview(text)));
         let found = literal::read(text).ok_or_else(unreadable)?;
         let (dtype, big_endian) = dtype::parse(found.descr).map_err(|what| fault(text_at, what))?;
         let (fortran, shape) = (found.fortran, found.shape);
-        if shape.len() > MOST_DIMENSIONS {
-            let what = format!(
-                "NumPy array of {} dimensions: at most {MOST_DIMENSIONS} can be read; reshape it",
-                shape.len()
-            );
-            return Err(fault(text_at, what));
-        }
-        Ok(Header { dtype, big_endian, fortran, shape, data_at: text_at + len })
+        few_dimensions(&shape, text_at)?;
+        Ok(Header { dtype, big_endian, fortran, shape, data_at: text_at + text.len() })
     }
 
     /// Returns the size of all elements in bytes; `None` on overflow. An array without elements overflows, too, if its other
@@ -120,14 +96,40 @@ impl Header {
     }
 }
 
-/// Describes the array that begins with these bytes: `a NumPy array of float32 64x64x64`. Returns `None` if its
-/// header cannot be parsed.
-pub fn describe(head: &[u8]) -> Option<String> {
-    let header = Header::read(head).ok()?;
-    let dims: Vec<String> = header.shape.iter().map(usize::to_string).collect();
-    let name = dtype::long_name(header.dtype);
-    Some(match dims.as_slice() {
-        [] => format!("a NumPy array of a single {name}"),
-        dims => format!("a NumPy array of {name} {}", dims.join("x")),
-    })
+/// Returns the text of a header and where it begins.
+fn text(bytes: &[u8]) -> Result<(usize, &[u8]), Fault> {
+    let fault = |at: usize, what: String| Fault { at, what };
+    if bytes.is_empty() {
+        return Err(fault(0, "zero-length array file".to_owned()));
+    }
+    if !bytes.starts_with(MAGIC) {
+        let zip = if bytes.starts_with(b"PK") { "; it looks like an .npz archive" } else { "" };
+        return Err(fault(0, format!("not a NumPy array: it starts with {}{zip}", preview(bytes))));
+    }
+    let truncated =
+        || fault(bytes.len(), "NumPy array ends early: the file is truncated in its header".to_owned());
+    let (text_at, len) = match bytes.get(6).ok_or_else(truncated)? {
+        1 => {
+            let len = bytes.get(8..10).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
+            (10, usize::from(u16::from_le_bytes(*len)))
+        }
+        2 | 3 => {
+            let len = bytes.get(8..12).and_then(|b| b.first_chunk()).ok_or_else(truncated)?;
+            (12, u32::from_le_bytes(*len) as usize)
+        }
+        other => return Err(fault(6, format!("NumPy array of the unknown version {other}"))),
+    };
+    let text = bytes.get(text_at..).and_then(|b| b.get(..len)).ok_or_else(truncated)?;
+    Ok((text_at, text))
+}
+
+fn few_dimensions(shape: &[usize], text_at: usize) -> Result<(), Fault> {
+    if shape.len() <= MOST_DIMENSIONS {
+        return Ok(());
+    }
+    let what = format!(
+        "NumPy array of {} dimensions: at most {MOST_DIMENSIONS} can be read; reshape it",
+        shape.len()
+    );
+    Err(Fault { at: text_at, what })
 }

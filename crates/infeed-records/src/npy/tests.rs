@@ -81,16 +81,6 @@ fn shapes_beyond_all_memory_are_refused() {
     assert!(many.contains("33 dimensions"), "{many}");
 }
 
-#[test]
-fn arrays_are_described() {
-    let said = |dtype, shape: &[usize]| describe(&Header::write(dtype, shape)).unwrap();
-    assert_eq!(said(Dtype::F32, &[64, 64, 64]), "a NumPy array of float32 64x64x64");
-    assert_eq!(said(Dtype::U16, &[100]), "a NumPy array of uint16 100");
-    assert_eq!(said(Dtype::Bf16, &[]), "a NumPy array of a single bfloat16");
-    assert_eq!(said(Dtype::Bool, &[2, 0]), "a NumPy array of bool 2x0");
-    assert_eq!(describe(b"\x93NUMPY"), None);
-}
-
 proptest! {
     /// Valid headers with bytes changed, cut and added.
     #[test]
@@ -116,4 +106,37 @@ proptest! {
         fuzz_npy(&data);
         fuzz_npy(&[&b"\x93NUMPY\x01\x00"[..], &data].concat());
     }
+}
+
+#[test]
+fn structured_types_have_members() {
+    let read = |descr: &str| {
+        Layout::read(&second(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (4,)}}")))
+    };
+    let layout = read("[('x', '<f4'), ('', '|V4'), ('y', '>i8', (2, 3)), (('t', 'n'), '<U5')]").unwrap();
+    let number = |dtype, big_endian| Element::Number { dtype, big_endian };
+    let member = |name: &str, offset, element, shape: &[usize]| Member {
+        name: name.to_owned(),
+        offset,
+        element,
+        shape: shape.to_vec(),
+    };
+    let text = Element::Text { count: 5, wide: true, big_endian: false };
+    let all = [
+        member("x", 0, number(Dtype::F32, false), &[]),
+        member("y", 8, number(Dtype::I64, true), &[2, 3]),
+        member("n", 56, text, &[]),
+    ];
+    assert_eq!((&layout.members[..], layout.item, layout.data_len()), (&all[..], 76, Some(304)));
+    let nested = read("[('p', [('a', '|S3'), ('b', '<u2')]), ('q', '|b1')]").unwrap();
+    let names: Vec<(&str, usize)> = nested.members.iter().map(|m| (m.name.as_str(), m.offset)).collect();
+    assert_eq!((names, nested.item), (vec![("p.a", 0), ("p.b", 3), ("q", 5)], 6));
+    assert_eq!(read("'<U7'").unwrap().item, 28);
+    let fails = |descr: &str| read(descr).unwrap_err().what;
+    assert!(fails("[('x', '|O')]").contains("field `x`: NumPy array of dtype `|O`: Python objects"));
+    assert!(fails("'|O'").contains("Python objects"));
+    assert!(fails("[]").contains("no bytes"));
+    assert!(fails("[('x', [('y', '<f4')], (2,))]").contains("array of records"));
+    assert!(fails("[('x', '<f4', (99999999999, 99999999999))]").contains("above"));
+    assert!(fails(&format!("{}'<f4'{}", "[('x', ".repeat(20), ")]".repeat(20))).contains("cannot be read"));
 }

@@ -13,8 +13,6 @@ pub(super) struct Stranger {
     what: &'static str,
     endings: &'static [&'static str],
     magic: &'static [Magic],
-    /// Describes a file in more detail.
-    pub(super) describe: Option<fn(&FileLook<'_>) -> Option<String>>,
     /// What to do about it, in addition to [`CURE`].
     cure: &'static str,
 }
@@ -26,34 +24,14 @@ const fn magic(bytes: &'static [u8]) -> Magic {
 /// The magic number of ZIP archives; some formats are ZIP archives.
 const ZIP: Magic = magic(b"PK\x03\x04");
 
-const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], describe: None, cure: "" };
+const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], cure: "" };
 
 /// The kinds that are recognised.
 const STRANGERS: &[Stranger] = &[
     Stranger {
-        what: "a NumPy array",
-        endings: &[".npy"],
-        magic: &[magic(b"\x93NUMPY")],
-        describe: Some(|file| infeed_records::npy::describe(file.head)),
-        cure: "numpy.load and infeed.arrays(x=array) take it as rows",
-    },
-    Stranger {
-        what: "a NumPy archive",
-        endings: &[".npz"],
-        magic: &[ZIP],
-        cure: "numpy.load and infeed.arrays(...) take its arrays as rows",
-        ..PLAIN
-    },
-    Stranger {
-        what: "an HDF5 file",
-        endings: &[".h5", ".hdf5"],
-        magic: &[magic(b"\x89HDF\r\n\x1a\n")],
-        ..PLAIN
-    },
-    Stranger {
-        what: "a NetCDF file",
-        endings: &[".nc"],
+        what: "a netCDF-3 file",
         magic: &[magic(b"CDF\x01"), magic(b"CDF\x02"), magic(b"CDF\x05")],
+        cure: "`nccopy -k nc4 OLD NEW` makes a netCDF-4 file of it, which infeed.hdf5 reads",
         ..PLAIN
     },
     Stranger { what: "a ROOT file", endings: &[".root"], magic: &[magic(b"root\0")], ..PLAIN },
@@ -69,21 +47,18 @@ const STRANGERS: &[Stranger] = &[
         endings: &[".zip"],
         magic: &[ZIP],
         cure: "unpack it and open the folder",
-        ..PLAIN
     },
     Stranger {
         what: "a 7z archive",
         endings: &[".7z"],
         magic: &[magic(b"7z\xbc\xaf\x27\x1c")],
         cure: "unpack it and open the folder",
-        ..PLAIN
     },
     Stranger {
         what: "HTML, a web page",
         endings: &[".html", ".htm"],
         magic: &[magic(b"<!DOCTYPE html"), magic(b"<!doctype html"), magic(b"<html"), magic(b"<HTML")],
         cure: "a download may have given a page of an error or a login instead of the data",
-        ..PLAIN
     },
     Stranger {
         what: "XML",
@@ -91,7 +66,6 @@ const STRANGERS: &[Stranger] = &[
         magic: &[magic(b"<?xml")],
         cure: "a store may have answered with an error instead of the data; infeed.voc(folder) reads the annotations of \
                Pascal VOC",
-        ..PLAIN
     },
     Stranger { what: "a PDF document", endings: &[".pdf"], magic: &[magic(b"%PDF-")], ..PLAIN },
     Stranger {
@@ -172,8 +146,8 @@ pub(super) fn in_folder(folder: &FolderLook<'_>) -> Option<&'static Stranger> {
 
 impl Stranger {
     /// The error: what was found and what can be done.
-    pub(super) fn refuse(&self, name: &str, seen: Option<String>) -> Error {
-        let what = seen.as_deref().unwrap_or(self.what);
+    pub(super) fn refuse(&self, name: &str) -> Error {
+        let what = self.what;
         let cure = if self.cure.is_empty() { String::new() } else { format!("; {}", self.cure) };
         Error::argument(format!("`{name}` is {what}, which infeed.open does not read{cure}. {CURE}"))
     }

@@ -67,7 +67,7 @@ fn in_folder(store: &dyn Store, folder: &str, files: &[&str]) -> Result<&'static
     if let Some(stranger) = strangers::in_folder(&look)
         && guesses.iter().all(|(guess, _)| guess.sure < Sure::Name)
     {
-        return Err(stranger.refuse(folder, None));
+        return Err(stranger.refuse(folder));
     }
     surest(folder, guesses)?.ok_or_else(|| unknown(Some(folder), files))
 }
@@ -116,7 +116,7 @@ fn of_file(store: &dyn Store, name: &str, alone: bool) -> Result<Option<&'static
     if let Some((sure, stranger)) = strangers::of_file(&look)
         && best.is_none_or(|best| sure > best)
     {
-        return Err(stranger.refuse(name, stranger.describe.and_then(|describe| describe(&look))));
+        return Err(stranger.refuse(name));
     }
     surest(name, guesses)
 }

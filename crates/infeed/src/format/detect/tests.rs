@@ -86,21 +86,34 @@ fn a_tie_names_both() {
 fn strangers_are_called_by_their_name() {
     for (name, bytes, what) in [
         ("x.tar", &b"<!DOCTYPE html><p>Please log in"[..], "HTML, a web page"),
-        ("x.h5", b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        ("x.nc", b"CDF\x02\0\0\0\0", "a netCDF-3 file"),
         ("zarr.json", b"{\"zarr_format\": 3, \"node_type\": \"group\"}", "a Zarr group"),
         ("zarr.json", b"{\"zarr_format\": 3, \"node_type\": \"array\"}", "a Zarr array"),
         ("x.json", b"{\n  \"a\": 1\n}\n", "one JSON document"),
-        ("x.npz", b"PK\x03\x04", "a NumPy archive"),
+        ("x.dat", b"PK\x03\x04", "a ZIP archive"),
         ("x.tar", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
     ] {
         let message = refused(None, &[(name, bytes)]);
         assert!(message.contains(what) && message.contains("infeed.files(paths)"), "{name}: {message}");
     }
-    let array = infeed_records::npy::Header::write(infeed_core::Dtype::F32, &[64, 64, 64]);
-    let message = refused(None, &[("x.npy", &array)]);
-    assert!(message.contains("`x.npy` is a NumPy array of float32 64x64x64"), "{message}");
     let message = refused(Some("d"), &[("d/zarr.json", b"{}"), ("d/c/0/0", b"")]);
     assert!(message.contains("`d` is a Zarr group"), "{message}");
+}
+
+#[test]
+fn arrays_are_told_from_tokens() {
+    use infeed_core::Dtype;
+    let npy = |dtype, shape: &[usize]| infeed_records::npy::Header::write(dtype, shape);
+    let volume = npy(Dtype::F32, &[64, 64, 64]);
+    assert_eq!(look(None, &[("x.npy", &volume)]).unwrap(), "npy");
+    assert_eq!(look(None, &[("array", &volume)]).unwrap(), "npy");
+    assert_eq!(look(None, &[("x.npy", &npy(Dtype::U16, &[100]))]).unwrap(), "tokens");
+    assert_eq!(look(None, &[("x.npy", &npy(Dtype::F32, &[100]))]).unwrap(), "npy");
+    assert_eq!(look(Some("d"), &[("d/a.npy", b""), ("d/b.npy", b"")]).unwrap(), "npy");
+    assert_eq!(look(None, &[("x.npz", b"PK\x03\x04")]).unwrap(), "npz");
+    assert_eq!(look(None, &[("x.h5", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
+    assert_eq!(look(None, &[("x.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
+    assert_eq!(look(None, &[("model", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
 }
 
 #[test]

@@ -1,0 +1,200 @@
+//! Which data sets of a file become fields.
+
+use super::{array, error::at_opening};
+use crate::{array::NamedArrays, open::missing, source::axis_of};
+use infeed_core::{Error, Result};
+use infeed_hdf5::{Class, Dataset, Entry, File, Kind};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// What is taken of every file.
+pub(super) struct Chooser {
+    rows: &'static str,
+    axis: i64,
+    /// Paths without the first slash; within a group for `rows="group"`. `None` means all data sets.
+    names: Option<Vec<String>>,
+    /// Data sets of another length, which were left out.
+    others: Vec<String>,
+}
+
+impl Chooser {
+    pub(super) fn new(rows: &'static str, axis: i64, names: Option<Vec<String>>) -> Self {
+        let bare = |name: String| name.trim_matches('/').to_owned();
+        Chooser { rows, axis, names: names.map(|all| all.into_iter().map(bare).collect()), others: vec![] }
+    }
+
+    /// Settles what is taken, by the first file, if nobody said it.
+    pub(super) fn settle(mut self, file: &File, name: &str) -> Result<Self> {
+        if self.names.is_some() {
+            return Ok(self);
+        }
+        let listed = Listed::new(file, name)?;
+        let paths: Vec<String> = listed.paths().map(str::to_owned).collect();
+        if paths.is_empty() {
+            return Err(Error::argument(format!("`{name}`: there is no data set in it")));
+        }
+        self.names = Some(match self.rows {
+            "axis" => self.by_length(&listed)?,
+            "group" => {
+                let group = |path: &String| path.rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+                // Data sets beside the groups belong to none of them.
+                let first = paths.iter().map(group).find(|group| !group.is_empty()).unwrap_or_default();
+                let own = paths.iter().filter(|path| group(path) == first);
+                own.filter_map(|path| path.rsplit('/').next().map(str::to_owned)).collect()
+            }
+            _ => paths,
+        });
+        Ok(self)
+    }
+
+    /// The data sets whose axis has the length that most of them have.
+    fn by_length(&mut self, all: &Listed<'_>) -> Result<Vec<String>> {
+        let name = all.name;
+        let mut lengths: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for (path, entry) in &all.entries {
+            let shape = all.file.listed(entry).map_err(|e| at_opening(name, e))?.space.shape;
+            match axis_of(Some(self.axis), shape.len()) {
+                Some(axis) => lengths.entry(shape[axis]).or_default().push(path.clone()),
+                None => self.others.push(path.clone()),
+            }
+        }
+        let most = lengths.values().map(Vec::len).max().unwrap_or(0);
+        let chosen: Vec<u64> =
+            lengths.iter().filter(|(_, paths)| paths.len() == most).map(|(len, _)| *len).collect();
+        let listed = || {
+            let one = |(len, paths): (&u64, &Vec<String>)| format!("{} of {len}", paths.join(", "));
+            lengths.iter().take(8).map(one).collect::<Vec<_>>().join("; ")
+        };
+        let [length] = chosen.as_slice() else {
+            let what = match chosen.is_empty() {
+                true => format!("no data set has an axis {}", self.axis),
+                false => {
+                    format!("data sets have different lengths along axis {}: {}", self.axis, listed())
+                }
+            };
+            return Err(Error::argument(format!("`{name}`: {what}; say which to read with variables=[...]")));
+        };
+        self.others
+            .extend(lengths.iter().filter(|(len, _)| *len != length).flat_map(|(_, paths)| paths.clone()));
+        Ok(lengths.remove(length).unwrap_or_default())
+    }
+
+    /// What `explain` says of what was left out.
+    pub(super) fn notes(&self) -> String {
+        match self.others.as_slice() {
+            [] => String::new(),
+            others => format!("; other lengths, left out: {}", others.join(", ")),
+        }
+    }
+
+    /// Opens the arrays of a file: one set of them, or one for each group, with its path.
+    pub(super) fn arrays(&self, file: &Arc<File>, name: &str) -> Result<Vec<(Option<String>, NamedArrays)>> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let all = Listed::new(file, name)?;
+        if self.rows != "group" {
+            return Ok(vec![(None, self.open(file, &all, "", names)?)]);
+        }
+        let mut groups: Vec<&str> =
+            all.paths().filter_map(|path| path.rsplit_once('/')).map(|(group, _)| group).collect();
+        groups.push("");
+        groups.sort_unstable();
+        groups.dedup();
+        let has = |group: &&str, wanted: &String| {
+            let path = if group.is_empty() { wanted.clone() } else { format!("{group}/{wanted}") };
+            // `x.member` is in the data set `x`.
+            let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+            ends.into_iter().any(|end| all.entries.contains_key(&path[..end]))
+        };
+        let groups: Vec<&str> =
+            groups.into_iter().filter(|group| names.iter().all(|wanted| has(group, wanted))).collect();
+        if groups.is_empty() {
+            return Err(Error::argument(format!(
+                "`{name}`: no group has the data sets {}; there are: {}",
+                names.join(", "),
+                all.paths().take(20).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        let one = |group: &str| Ok((Some(format!("/{group}")), self.open(file, &all, group, names)?));
+        groups.into_iter().map(one).collect()
+    }
+
+    fn open(&self, file: &Arc<File>, all: &Listed<'_>, group: &str, names: &[String]) -> Result<NamedArrays> {
+        let (name, mut out) = (all.name, NamedArrays::new());
+        for wanted in names {
+            let path = if group.is_empty() { wanted.clone() } else { format!("{group}/{wanted}") };
+            let (dataset, prefix) = all.find(&path)?;
+            let whole = array::members(&dataset.datatype);
+            // A member alone, or all of them.
+            let chosen: Vec<&String> = match prefix.as_deref() {
+                None => whole.iter().collect(),
+                Some(prefix) => {
+                    let inside = |own: &&String| {
+                        own.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                    };
+                    whole.iter().filter(inside).collect()
+                }
+            };
+            if chosen.is_empty() {
+                let place = format!("`{name}`: {}", dataset.path);
+                return Err(missing(&place, &prefix.unwrap_or_default(), whole.iter().map(String::as_str)));
+            }
+            let bare = match &prefix {
+                Some(prefix) => wanted[..wanted.len() - prefix.len() - 1].to_owned(),
+                None => wanted.clone(),
+            };
+            for member in chosen {
+                let field = if member.is_empty() { bare.clone() } else { format!("{bare}.{member}") };
+                out.push((Arc::from(field), array::open(file, name, dataset.clone(), member)?));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The data sets of a file.
+struct Listed<'a> {
+    file: &'a File,
+    name: &'a str,
+    /// By path without the first slash, in order.
+    entries: BTreeMap<String, Entry>,
+}
+
+impl<'a> Listed<'a> {
+    fn new(file: &'a File, name: &'a str) -> Result<Self> {
+        let entries = file.list().map_err(|e| at_opening(name, e))?;
+        let own = entries.into_iter().filter(|entry| entry.kind == Kind::Dataset);
+        let own = own.map(|entry| (entry.path.trim_start_matches('/').to_owned(), entry));
+        Ok(Listed { file, name, entries: own.collect() })
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// A data set of a path, if there is one; soft links are followed.
+    fn get(&self, path: &str) -> Result<Option<Dataset>> {
+        let found = match self.entries.get(path) {
+            Some(entry) => self.file.listed(entry),
+            None => self.file.dataset(path),
+        };
+        match found {
+            Err(infeed_hdf5::Error::NotFound(_)) => Ok(None),
+            other => other.map(Some).map_err(|e| at_opening(self.name, e)),
+        }
+    }
+
+    /// Finds a data set, or a member of one: `x`, `x.member`.
+    fn find(&self, path: &str) -> Result<(Dataset, Option<String>)> {
+        if let Some(found) = self.get(path)? {
+            return Ok((found, None));
+        }
+        // Names can have dots of their own: the longest that is a compound wins.
+        for (at, _) in path.rmatch_indices('.') {
+            if let Some(found) = self.get(&path[..at])?
+                && matches!(found.datatype.class, Class::Compound(_))
+            {
+                return Ok((found, Some(path[at + 1..].to_owned())));
+            }
+        }
+        Err(missing(&format!("`{}`", self.name), path, self.paths()))
+    }
+}
