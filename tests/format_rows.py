@@ -6,11 +6,14 @@ import bz2
 import csv
 import gzip
 import io
+import itertools
 import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from format_cases import PARTS, Made, Row, case, parts, records
 from format_writers import example, tfrecords, write_mds
@@ -126,6 +129,107 @@ def lmdb(folder: Path) -> Made:
         with env.begin() as read:
             rows = [{"key": k.decode(), "value": v} for k, v in read.cursor()]
     return Made(infeed.lmdb(folder / "set.lmdb"), rows, "value")
+
+
+# Arrays
+
+
+def columns_of_arrays() -> dict[str, np.ndarray]:
+    """Several fields of all rows: a small array in big-endian, a number, and one of half precision."""
+    n = sum(PARTS)
+    x = np.arange(n * 6, dtype=">f4").reshape(n, 2, 3) / 4
+    return {"x": x, "y": np.arange(n, dtype="i8") - 5, "h": (np.arange(n, dtype="f2") / 8)[:, None]}
+
+
+def array_rows(arrays: dict[str, np.ndarray]) -> list[Row]:
+    return [{name: array[i].tolist() for name, array in arrays.items()} for i in range(sum(PARTS))]
+
+
+def array_parts(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    ends = np.cumsum([0, *PARTS])
+    return [{name: array[a:b] for name, array in arrays.items()} for a, b in itertools.pairwise(ends)]
+
+
+@case("npy")
+def npy(folder: Path) -> Made:
+    x = columns_of_arrays()["x"]
+    paths = [folder / f"part-{k}.npy" for k in range(len(PARTS))]
+    for k, (path, part) in enumerate(zip(paths, array_parts({"x": x}), strict=True)):
+        # One of them in Fortran order, and one in the other byte order.
+        array = np.asfortranarray(part["x"]) if k == 2 else part["x"].astype("<f4" if k else ">f4")
+        np.save(path, array)
+    return Made(infeed.npy(paths), array_rows({"data": x}), "data")
+
+
+@case("npy, structured")
+def npy_structured(folder: Path) -> Made:
+    rows = records()
+    dtype = [("id", "<i4"), ("score", ">f8"), ("text", "<U40")]
+    array = np.array([(r["id"], r["score"], r["text"]) for r in rows], dtype)
+    np.save(folder / "all.npy", array)
+    return Made(infeed.npy(folder / "all.npy"), rows, "score")
+
+
+@case("npy, one row a file")
+def npy_files(folder: Path) -> Made:
+    x = columns_of_arrays()["x"]
+    for i, row in enumerate(x):
+        np.save(folder / f"{i:03d}.npy", row)
+    return Made(infeed.npy(folder), array_rows({"data": x}), "data")
+
+
+def archives(save: Callable[..., None], **options: Any) -> Callable[[Path], Made]:
+    def make(folder: Path) -> Made:
+        arrays = columns_of_arrays()
+        for k, part in enumerate(array_parts(arrays)):
+            save(folder / f"part-{k}.npz", **part)
+        return Made(infeed.npz(folder, rows="axis", **options), array_rows(arrays), "y")
+
+    return make
+
+
+case("npz, stored")(archives(np.savez))
+case("npz, deflated")(archives(np.savez_compressed))
+
+
+@case("npz, one row a file")
+def npz_files(folder: Path) -> Made:
+    arrays = columns_of_arrays()
+    for i in range(sum(PARTS)):
+        np.savez(folder / f"{i:03d}.npz", **{name: array[i] for name, array in arrays.items()})
+    return Made(infeed.npz(folder / "*.npz"), array_rows(arrays), "x")
+
+
+def data_sets(**options: Any) -> Callable[[Path], Made]:
+    def make(folder: Path) -> Made:
+        h5py = pytest.importorskip("h5py")
+        arrays = columns_of_arrays()
+        paths = [folder / f"part-{k}.h5" for k in range(len(PARTS))]
+        for path, part in zip(paths, array_parts(arrays), strict=True):
+            with h5py.File(path, "w") as file:
+                for name, array in part.items():
+                    chunks = (2, *array.shape[1:]) if options else None
+                    file.create_dataset(name, data=array, chunks=chunks, **options)
+        pipeline = infeed.hdf5(paths, variables=["x", "y", "h"])
+        return Made(pipeline, array_rows(arrays), "y")
+
+    return make
+
+
+case("hdf5, contiguous")(data_sets())
+case("hdf5, chunks and gzip")(data_sets(compression="gzip", shuffle=True))
+
+
+@case("hdf5, one row a group")
+def hdf5_groups(folder: Path) -> Made:
+    h5py = pytest.importorskip("h5py")
+    arrays = columns_of_arrays()
+    with h5py.File(folder / "all.h5", "w") as file:
+        for i in range(sum(PARTS)):
+            for name, array in arrays.items():
+                file[f"g{i:03d}/{name}"] = array[i]
+    names = ["x", "y", "h"]
+    return Made(infeed.hdf5(folder / "all.h5", rows="group", variables=names), array_rows(arrays), "h")
 
 
 # Compressed: streams

@@ -80,7 +80,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shards.write({"__key__": f"{i:04d}", "jpg": jpeg(i, 48, 40), "cls": i % 10, "mask": out.getvalue()})
     shutil.copytree(root, root / "imagenet")
     shutil.copytree(root / "imagenet", root / "demo-data")
+    write_arrays(root)
     return root
+
+
+def write_arrays(root: Path) -> None:
+    """Arrays under the names that docs/arrays.md uses."""
+    h5py = pytest.importorskip("h5py")
+    for k in range(2):
+        with h5py.File(root / f"volumes-{k}.h5", "w") as file:
+            file.create_dataset("image", data=np.zeros((20, 64, 64), "f4"), chunks=(4, 64, 64), compression="gzip")
+            file["label"] = np.arange(20)
+    with h5py.File(root / "events.h5", "w") as file:
+        for k in range(4):
+            file[f"{k}/hits"], file[f"{k}/energy"] = np.zeros((k + 1, 3), "f4"), 0.5 * k
+    np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
+    for name in ("scans", "pairs"):
+        (root / name).mkdir()
+    for k in range(3):
+        np.save(root / "scans" / f"{k}.npy", np.zeros((4, 5, 6), "u2"))
+        np.savez(root / "pairs" / f"{k}.npz", x=np.zeros((8, 3)), y=np.arange(8))
 
 
 class MyDataset(torch.utils.data.Dataset):
