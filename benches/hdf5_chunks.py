@@ -30,6 +30,7 @@ def filters() -> dict[str, dict[str, Any]]:
         "gzip-shuffle": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
         "lzf": {"compression": "lzf"},
         "lz4": dict(hdf5plugin.LZ4()),
+        "lz4-shuffle": {**hdf5plugin.LZ4(), "shuffle": True},
         "zstd": dict(hdf5plugin.Zstd()),
         "blosc-lz4": dict(hdf5plugin.Blosc(cname="lz4", shuffle=1)),
         "blosc-zstd": dict(hdf5plugin.Blosc(cname="zstd", shuffle=1)),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares `infeed-netcdf3` with netCDF4 and SciPy on files that they write: versions x types x shapes x records.
 
-`scripts/netcdf3_matrix.py` builds the example `dump`, writes the files into a temporary folder and prints how many variables
-agree. `--dump PATH` takes a binary that is there already.
+`scripts/netcdf3_matrix.py` builds the example `dump`, writes the files into a temporary folder and prints how many
+variables agree. `--dump PATH` takes a binary that is there already.
 """
 
 from __future__ import annotations

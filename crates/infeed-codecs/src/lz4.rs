@@ -1,6 +1,7 @@
-//! LZ4 blocks. The reference library decodes them one and a half times as fast as safe Rust does, which calls `memmove` for every
-//! match; `LZ4_decompress_safe` is its function for input that nobody vouches for. Portable builds take `lz4_flex`.
-//! Damaged blocks may copy bytes that were in the output before: callers give memory that holds nothing secret.
+//! LZ4 blocks. The reference library decodes shuffled numbers 1.6 times as fast as safe Rust, which calls `memmove` for every
+//! match (`cargo run --release -p infeed-codecs --example compare_lz4`); `LZ4_decompress_safe` is its function for input that nobody
+//! vouches for. Portable builds take `lz4_flex`. Damaged blocks may copy bytes that were in the output before: callers give memory that
+//! holds nothing secret.
 
 use crate::{Error, Result, compress::damaged};
 
