@@ -126,7 +126,9 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
     assert "has `y`, which other files do not have" in fails(infeed.npz(tmp_path / "*.npz"))
     np.savez(tmp_path / "b.npz", x=np.array(["a", "b"]))
     assert "is text, and in" in fails(infeed.npz(tmp_path / "*.npz"))
-    assert "has [2] texts, and fields of text have one a row: read other fields" in fails(infeed.npz(tmp_path / "b.npz"))
+    assert "has [2] texts, and fields of text have one a row: read other fields" in fails(
+        infeed.npz(tmp_path / "b.npz")
+    )
 
 
 def test_data_sets_that_cannot_be_read(tmp_path: Path) -> None:

@@ -112,13 +112,13 @@ fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
         crc.update(bytes);
         let at = out.len() as u64;
         let size = bytes.len() as u64;
-        let shared = |kind: u16, extra: &[u8]| {
+        // What stands in both headers: sizes that do not fit are in the extra field.
+        let shared = |extra: &[u8]| {
             let mut head = vec![45, 0, 0, 0, 0, 0, 0, 0, 0, 0];
             head.extend(crc.sum().to_le_bytes());
             head.extend([0xff; 8]);
             head.extend((name.len() as u16).to_le_bytes());
             head.extend((extra.len() as u16).to_le_bytes());
-            assert!(kind <= 1);
             head
         };
         let wide = |numbers: &[u64]| {
@@ -129,13 +129,13 @@ fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
         };
         let extra = wide(&[size, size]);
         out.extend(b"PK\x03\x04");
-        out.extend(shared(0, &extra));
+        out.extend(shared(&extra));
         out.extend(name.bytes());
         out.extend(&extra);
         out.extend(bytes);
         let extra = wide(&[size, size, at]);
         directory.extend(b"PK\x01\x02\x2d\x03");
-        directory.extend(shared(1, &extra));
+        directory.extend(shared(&extra));
         directory.extend([0; 10]);
         directory.extend([0xff; 4]);
         directory.extend(name.bytes());
@@ -236,8 +236,6 @@ fn every_cut_and_change_of_an_archive_is_an_error_or_harmless() {
 fn blocks_are_decoded_once() {
     // In Fortran order rows share their bytes.
     let mut bytes = Header::write(Dtype::U16, &[50, 4]);
-    let text = String::from_utf8_lossy(&bytes).replace("'fortran_order': False", "'fortran_order': True ");
-    assert_eq!(text.len(), String::from_utf8_lossy(&bytes).len());
     let at = bytes.iter().position(|b| *b == b'F').unwrap();
     bytes[at..at + 5].copy_from_slice(b"True ");
     bytes.extend((0..4).flat_map(|b| (0..50).flat_map(move |a| (a * 4 + b as u16).to_le_bytes())));

@@ -160,7 +160,7 @@ pub(crate) fn plain(layout: &Layout, member: &Member, at: u64, seal: Option<Seal
     Plain { element, shape, strides, at, turned, wide, chunk, seal }
 }
 
-/// The error for an archive where an array is expected, and the other way round.
+/// The error for a member of an archive whose header cannot be read.
 pub(crate) fn fault(object: &Object, member: &str, fault: &infeed_records::npy::Fault) -> Error {
     object.damaged(fault.at as u64, format!("member `{member}`: {}", fault.what))
 }
