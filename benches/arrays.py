@@ -16,6 +16,7 @@ Workers of the DataLoader stay between them; infeed's loader is made and closed 
 from __future__ import annotations
 
 import argparse
+import gc
 import tempfile
 import threading
 import time
@@ -248,6 +249,9 @@ def main() -> None:
                 f"{who} {rate:.2f} ({rates['infeed'] / rate:.1f} x)" for who, rate in rates.items() if who != "infeed"
             )
             print(f"{name:<12} infeed {rates['infeed']:.2f} {unit}; {peers}", flush=True)
+            # Workers end here, and not in copies of them that the next loader forks.
+            work.clear()
+            gc.collect()
         if not args.only or "memory" in args.only:
             print(f"{'memory':<12} {bandwidth(folder):.2f} GB/s from the page cache, two threads", flush=True)
 
