@@ -28,9 +28,12 @@ pub(super) struct Extent {
     pub(super) read: AtomicU64,
     /// When it was last announced or read, by the table's clock.
     pub(super) used: AtomicU64,
-    /// The last step that it was announced for.
+    /// The last step that it was announced for, or [`NO_STEP`].
     pub(super) step: AtomicU64,
 }
+
+/// The step of an extent that was announced for none.
+pub(super) const NO_STEP: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(super) enum State {
@@ -52,7 +55,7 @@ impl Extent {
             begun: AtomicBool::new(false),
             read: AtomicU64::new(0),
             used: AtomicU64::new(now),
-            step: AtomicU64::new(0),
+            step: AtomicU64::new(NO_STEP),
         })
     }
 

@@ -1,6 +1,10 @@
 //! The extents of all objects, and the queue of those to fetch.
 
-use super::{Object, extent::Extent, pace, ranges};
+use super::{
+    Object,
+    extent::{Extent, NO_STEP},
+    pace, ranges,
+};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     ops::Range,
@@ -58,7 +62,11 @@ impl Table {
         free.max(few).min(self.target.saturating_sub(self.unread))
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    /// Whether nothing more may be announced, after what was read in part has made room.
+    pub(super) fn is_full(&mut self) -> bool {
+        if self.held >= self.limit {
+            self.shrink();
+        }
         self.held >= self.limit
     }
 
@@ -178,7 +186,8 @@ impl Table {
         !self.urgent.is_empty() || !self.ahead.is_empty()
     }
 
-    /// A reader took bytes of an extent. When it has given all of them, it goes.
+    /// A reader took bytes of an extent. When it has given all of them, it goes, unless it was announced for steps that are not done:
+    /// they may be those of the next epoch, which needs all of its rows once more.
     pub(super) fn used(&mut self, extent: &Arc<Extent>, bytes: u64) {
         self.clock += 1;
         extent.used.store(self.clock, Relaxed);
@@ -186,7 +195,7 @@ impl Table {
         if before == 0 && self.has(extent) {
             self.unread = self.unread.saturating_sub(extent.len());
         }
-        if before + bytes >= extent.len() {
+        if before + bytes >= extent.len() && extent.step.load(Relaxed) == NO_STEP {
             self.remove(extent);
         }
     }
@@ -226,7 +235,7 @@ impl Table {
         }
     }
 
-    /// Drops what was announced and not read. A request that is on its way ends for nobody: kept, its bytes would take the room
+    /// Drops what was announced, whether or not it was read. A request that is on its way ends for nobody: kept, its bytes would take the room
     /// of those that somebody wants.
     pub(super) fn forget(&mut self) {
         self.ahead.clear();
@@ -235,7 +244,8 @@ impl Table {
         let queued: Vec<*const Extent> = self.urgent.iter().map(Arc::as_ptr).collect();
         for extent in all {
             let wanted = queued.contains(&Arc::as_ptr(&extent));
-            if extent.read.load(Relaxed) == 0 && !wanted {
+            let announced = extent.read.load(Relaxed) == 0 || extent.step.load(Relaxed) != NO_STEP;
+            if announced && !wanted {
                 self.remove(&extent);
             }
         }

@@ -106,6 +106,44 @@ fn what_was_announced_for_steps_that_are_done_goes() {
     assert_eq!(held(&table), [false, false, true, false]);
 }
 
+/// Small data sets have blocks that the end of an epoch and the beginning of the next one need.
+#[test]
+fn what_the_next_epoch_needs_stays_although_all_of_it_was_read() {
+    let object = object(1 << 30);
+    let mut table = Table::new(64 << 20);
+    let announce = |table: &mut Table, step, done| {
+        table.ahead_for(1, step, done);
+        table.cover(&object, 0..4 << 20, false).remove(0)
+    };
+    let extent = announce(&mut table, 0, 0);
+    extent.finish(Ok(Bytes::from(vec![0; 4 << 20])));
+    table.used(&extent, 3 << 20);
+    assert!(Arc::ptr_eq(&extent, &announce(&mut table, 3, 0)));
+    table.used(&extent, 1 << 20);
+    table.used(&extent, 1 << 20);
+    assert!(table.holds(&object, &(0..4 << 20)), "step 3 needs it");
+    table.ahead_for(1, 9, 4);
+    assert!(!table.holds(&object, &(0..1)));
+    // And the end of a run leaves nothing behind.
+    let last = announce(&mut table, 9, 4);
+    last.finish(Ok(Bytes::from(vec![0; 4 << 20])));
+    table.used(&last, 5);
+    table.forget();
+    assert!(!table.holds(&object, &(0..1)));
+}
+
+#[test]
+fn announcements_go_on_when_memory_is_full() {
+    let object = object(1 << 30);
+    let mut table = Table::new(64 << 20);
+    for i in 0..16 {
+        let extent = table.cover(&object, i << 22..(i + 1) << 22, false).remove(0);
+        extent.finish(Ok(Bytes::from(vec![0; 4 << 20])));
+        table.used(&extent, 1);
+    }
+    assert!(!table.is_full(), "what was read in part makes room");
+}
+
 /// Extents that were read in part and never finished must not stop announcements.
 #[test]
 fn there_is_always_some_room() {
