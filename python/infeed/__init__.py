@@ -89,6 +89,7 @@ _OFFERS = {
         "voc",
         "wrap",
         "yolo",
+        "zarr",
     ),
     ".staged": (
         "Staged",

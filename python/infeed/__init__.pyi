@@ -51,6 +51,7 @@ from .sources import (
     voc,
     wrap,
     yolo,
+    zarr,
 )
 from .staged import Staged, stage
 from .writer import ShardWriter
@@ -120,4 +121,5 @@ __all__ = [
     "world",
     "wrap",
     "yolo",
+    "zarr",
 ]

@@ -1,15 +1,16 @@
-//! Arrays in files as rows: NumPy's `.npy` and `.npz`, HDF5 and so netCDF-4.
+//! Arrays as rows: NumPy's `.npy` and `.npz`, HDF5 and so netCDF-4, Zarr.
 //!
 //! ```text
-//! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5
+//! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
 //! object   the bytes of one file, mapped or read by ranges
 //! source   arrays of many files as one source: rows, blocks, batches
 //! open     from paths and arguments to a source
-//! npy, npz, hdf5   the formats: how the arrays of a file are found
+//! lengths  which arrays are fields, if nobody says it
+//! npy, npz, hdf5, zarr   the formats: how the arrays of a file or store are found
 //! ```
 //!
 //! *Which bytes* ([`array::Array::plan`]) is apart from *bytes to elements* ([`array::Pieces::place`]), so that one source
-//! serves all formats: it reads, announces, caches and joins without knowing any of them. Another format (Zarr, NetCDF-3)
+//! serves all formats: it reads, announces, caches and joins without knowing any of them. Another format
 //! implements [`array::Array`] and has an entry in [`ENTRIES`].
 //!
 //! A row is one step along an axis (`rows="axis"`), or all of a file (`rows="file"`). Fields of a fixed shape are written
@@ -19,6 +20,7 @@
 
 pub mod array;
 mod hdf5;
+mod lengths;
 mod npy;
 mod npz;
 mod object;
@@ -26,6 +28,7 @@ mod open;
 mod source;
 #[cfg(test)]
 mod tests;
+mod zarr;
 
 pub use npz::fuzz_npz;
 pub use source::ArraySource;
@@ -33,4 +36,4 @@ pub use source::ArraySource;
 use infeed_core::FormatEntry;
 
 /// The table of formats.
-pub const ENTRIES: &[&FormatEntry] = &[&npy::ENTRY, &npz::ENTRY, &hdf5::ENTRY];
+pub const ENTRIES: &[&FormatEntry] = &[&npy::ENTRY, &npz::ENTRY, &hdf5::ENTRY, &zarr::ENTRY];

@@ -6,7 +6,8 @@ use crate::{
     source::{ArraySource, Part, Parts, RowKind},
 };
 use infeed_core::{
-    Args, Error, FormatEntry, Found, OpenRequest, Opened, Param, Result, Shard, Store, parallel, registry,
+    Args, Error, FormatEntry, Found, OpenRequest, Opened, Param, Result, Shard, Stamp, Store, parallel,
+    registry,
 };
 use std::sync::Arc;
 
@@ -132,18 +133,21 @@ pub(crate) fn open(
     let mut parts = Vec::new();
     for (object, sets) in found.into_iter().enumerate() {
         for set in sets {
-            let arrays = pick(request.entry, &objects[object], set.arrays, &names)?;
-            parts.push(Part { object, key: set.key, arrays });
+            let shard = objects[object].shard();
+            let (name, stamp) = (Arc::clone(&shard.name), Stamp::of(shard));
+            let arrays = ordered(request.entry, &name, set.arrays, &names)?;
+            parts.push(Part { object, file: object, name, key: set.key, stamp, arrays });
         }
     }
-    let found = Parts { kind: request.entry.name, store, objects, parts, names, rows, map, notes };
+    let (kind, files) = (request.entry.name, objects.len());
+    let found = Parts { kind, store, objects, files, parts, names, rows, map, notes };
     Ok(Opened::Rows(Arc::new(ArraySource::build(found)?)))
 }
 
 /// The arrays of a part in the order of the fields.
-fn pick(
+pub(crate) fn ordered(
     entry: &FormatEntry,
-    object: &Object,
+    place: &str,
     mut arrays: NamedArrays,
     names: &[Arc<str>],
 ) -> Result<Vec<Arc<dyn Array>>> {
@@ -152,8 +156,7 @@ fn pick(
         let Some(at) = arrays.iter().position(|(own, _)| own == name) else {
             let has: Vec<&str> = arrays.iter().map(|(own, _)| &**own).collect();
             return Err(Error::argument(format!(
-                "`{}` has no `{name}`, which other files have; it has {}",
-                object.name(),
+                "`{place}` has no `{name}`, which other files have; it has {}",
                 has.join(", ")
             )));
         };
@@ -161,8 +164,7 @@ fn pick(
     }
     if let Some((name, _)) = arrays.first() {
         return Err(Error::argument(format!(
-            "`{}` has `{name}`, which other files do not have; say which fields to read with {}=",
-            object.name(),
+            "`{place}` has `{name}`, which other files do not have; say which fields to read with {}=",
             if entry.params.iter().any(|param| param.name == "variables") { "variables" } else { "fields" }
         )));
     }

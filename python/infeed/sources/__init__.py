@@ -24,6 +24,7 @@ from .formats import (
     tokens,
     voc,
     yolo,
+    zarr,
 )
 from .generated import Generated, generate
 from .joins import blend, concat, interleave
@@ -68,4 +69,5 @@ __all__ = [
     "voc",
     "wrap",
     "yolo",
+    "zarr",
 ]

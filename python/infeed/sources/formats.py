@@ -59,6 +59,7 @@ __all__ = [
     "tokens",
     "voc",
     "yolo",
+    "zarr",
 ]
 
 
@@ -730,6 +731,36 @@ def hdf5(
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
     """
     return open_format("hdf5", paths, {"rows": rows, "axis": axis, "variables": variables, "read": read})
+
+
+def zarr(
+    paths: Paths,
+    *,
+    axis: int = 0,
+    variables: Sequence[str] | None = None,
+) -> Pipeline:
+    """Read Zarr, versions 2 and 3: arrays as rows along an axis.
+
+    A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders,
+    which are laid end to end. The fields are the paths of arrays without the first slash (``x``, ``train/x``); a
+    store that is one array has the field ``data``. Structures give one field for each of their members
+    (``x.member``), complex numbers two (``x.r``, ``x.i``). Numbers in either byte order, bool, times (as their
+    numbers), and text of fixed length, one a row. ``scale_factor``, ``add_offset`` and ``_FillValue`` are not
+    applied.
+
+    A row is one step along ``axis`` of every array. Without ``variables``, all arrays are taken whose axis has the
+    length that most of them have.
+
+    Objects are listed once, when the store is opened; a chunk that is not there has the fill value. The indices of
+    shards are read then, too, so that a row of a sharded array takes only the chunks that it needs. Chunks that
+    hold several rows are decoded once and kept while their rows are needed (``blocks``). Codecs: blosc, blosc2,
+    zstd, gzip, zlib, lz4, bz2, shuffle, delta, transpose, sharding_indexed, checksums, and others of numcodecs for
+    numbers.
+
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``variables``: the arrays to read, by their paths; by their lengths if not given
+    """
+    return open_format("zarr", paths, {"axis": axis, "variables": variables})
 
 
 def tokens(

@@ -68,8 +68,8 @@ pub struct Dense {
     pub bytes: u64,
 }
 
-/// An array that lies in objects of a store: in one, or with a chunk in each of many. Shape, type and where its elements are were read when it was opened: nothing
-/// here reads.
+/// An array that lies in objects of a store: in one, or with a chunk in each of many. Shape, type and where its elements are were
+/// read when it was opened: nothing here reads.
 pub trait Array: Debug + Send + Sync {
     /// Returns what an element is.
     fn element(&self) -> Element;
@@ -136,6 +136,8 @@ pub trait Pieces {
 pub struct Scratch {
     /// For chunks of HDF5.
     pub(crate) hdf5: infeed_hdf5::Scratch,
+    /// For chunks of Zarr.
+    pub(crate) zarr: infeed_zarr::Scratch,
     /// For members of archives.
     pub(crate) inflated: Vec<u8>,
     pub(crate) inflate: crate::npz::Inflate,

@@ -1,7 +1,11 @@
 //! Which data sets of a file become fields.
 
 use super::{array, error::at_opening};
-use crate::{array::NamedArrays, open::missing, source::axis_of};
+use crate::{
+    array::NamedArrays,
+    lengths::{by_length, notes},
+    open::missing,
+};
 use infeed_core::{Error, Result};
 use infeed_hdf5::{Class, Dataset, Entry, File, Kind};
 use std::{collections::BTreeMap, sync::Arc};
@@ -48,42 +52,18 @@ impl Chooser {
 
     /// The data sets whose axis has the length that most of them have.
     fn by_length(&mut self, all: &Listed<'_>) -> Result<Vec<String>> {
-        let name = all.name;
-        let mut lengths: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-        for (path, entry) in &all.entries {
-            let shape = all.file.listed(entry).map_err(|e| at_opening(name, e))?.space.shape;
-            match axis_of(Some(self.axis), shape.len()) {
-                Some(axis) => lengths.entry(shape[axis]).or_default().push(path.clone()),
-                None => self.others.push(path.clone()),
-            }
-        }
-        let most = lengths.values().map(Vec::len).max().unwrap_or(0);
-        let chosen: Vec<u64> =
-            lengths.iter().filter(|(_, paths)| paths.len() == most).map(|(len, _)| *len).collect();
-        let listed = || {
-            let one = |(len, paths): (&u64, &Vec<String>)| format!("{} of {len}", paths.join(", "));
-            lengths.iter().take(8).map(one).collect::<Vec<_>>().join("; ")
+        let shape = |(path, entry): (&String, &Entry)| {
+            let found = all.file.listed(entry).map_err(|e| at_opening(all.name, e))?;
+            Ok((path.clone(), found.space.shape))
         };
-        let [length] = chosen.as_slice() else {
-            let what = match chosen.is_empty() {
-                true => format!("no data set has an axis {}", self.axis),
-                false => {
-                    format!("data sets have different lengths along axis {}: {}", self.axis, listed())
-                }
-            };
-            return Err(Error::argument(format!("`{name}`: {what}; say which to read with variables=[...]")));
-        };
-        self.others
-            .extend(lengths.iter().filter(|(len, _)| *len != length).flat_map(|(_, paths)| paths.clone()));
-        Ok(lengths.remove(length).unwrap_or_default())
+        let found = by_length(all.name, "data set", self.axis, all.entries.iter().map(shape))?;
+        self.others = found.others;
+        Ok(found.taken)
     }
 
     /// What `explain` says of what was left out.
     pub(super) fn notes(&self) -> String {
-        match self.others.as_slice() {
-            [] => String::new(),
-            others => format!("; other lengths, left out: {}", others.join(", ")),
-        }
+        notes(&self.others)
     }
 
     /// Opens the arrays of a file: one set of them, or one for each group, with its path.

@@ -5,9 +5,7 @@ use crate::{
     array::{Array, Element},
     object::Object,
 };
-use infeed_core::{
-    Dim, Error, FieldSpec, Result, Spec, Stamp, Store, Sums, blocks::BlockCache, memory::readable,
-};
+use infeed_core::{Dim, Error, FieldSpec, Result, Spec, Store, Sums, blocks::BlockCache, memory::readable};
 use std::sync::{Arc, Mutex};
 
 /// Bytes of a block that is decoded as a whole. Two of them fit into the memory of the cache.
@@ -30,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) kind: &'static str,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) objects: Vec<Object>,
+    /// How many files or stores there are.
+    pub(crate) files: usize,
     /// In the order of their objects.
     pub(crate) parts: Vec<Part>,
     /// The fields, parallel to the arrays of each part.
@@ -42,7 +42,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     fn place(&self, part: &Part) -> String {
-        let name = self.objects[part.object].name();
+        let name = &part.name;
         if part.key.starts_with('/') { format!("`{name}`, group {}", part.key) } else { format!("`{name}`") }
     }
 
@@ -168,21 +168,20 @@ impl ArraySource {
             fields.push((Arc::clone(&found.names[field]), found.spec(field)?));
         }
         let mut rows = Sums::with_capacity(found.parts.len());
-        let mut shard_rows = vec![0; found.objects.len()];
+        let mut shard_rows = vec![0; found.files];
         for part in &found.parts {
             let count = found.count(part)?;
             rows.push(count);
-            shard_rows[part.object] += count;
+            shard_rows[part.file] += count;
         }
         if rows.total() == 0 || fields.is_empty() {
-            let name = found.objects.first().map_or("", |object| object.name());
+            let name = found.parts.first().map_or("", |part| &*part.name);
             return Err(Error::argument(format!("there are no rows in `{name}`")));
         }
         let axis = found.axis();
         let elements = found.parts[0].arrays.iter().map(|array| array.element()).collect();
         let mut source = ArraySource {
             kind: found.kind,
-            stamps: found.objects.iter().map(|object| Stamp::of(object.shard())).collect(),
             store: found.store,
             objects: std::mem::take(&mut found.objects),
             parts: found.parts,
@@ -243,7 +242,7 @@ impl ArraySource {
                 return Err(Error::argument(format!(
                     "`{}`: `{}` can only be decoded as a whole, and takes {}: read it with rows=\"file\", or write it again \
                      uncompressed or in smaller chunks",
-                    self.objects[self.parts[part].object].name(),
+                    self.parts[part].name,
                     self.spec.fields[field].0,
                     readable(bytes)
                 )));

@@ -39,8 +39,14 @@ pub(crate) enum RowKind {
 pub(crate) struct Part {
     /// The number of its file, or of the first of its objects.
     pub(crate) object: usize,
+    /// The number of its file or store.
+    pub(crate) file: usize,
+    /// The name of its file or store.
+    pub(crate) name: Arc<str>,
     /// What errors and keys call it.
     pub(crate) key: String,
+    /// Changes with all that it lies in; `None` if that can change without notice.
+    pub(crate) stamp: Option<Stamp>,
     /// One for each field.
     pub(crate) arrays: Vec<Arc<dyn Array>>,
 }
@@ -52,7 +58,6 @@ pub struct ArraySource {
     kind: &'static str,
     store: Arc<dyn Store>,
     objects: Vec<Object>,
-    stamps: Vec<Option<Stamp>>,
     parts: Vec<Part>,
     /// The axis of the rows; `None` if every part is one row.
     axis: Option<i64>,
@@ -61,7 +66,7 @@ pub struct ArraySource {
     elements: Vec<Element>,
     /// Rows of each part.
     rows: Sums<u64>,
-    /// Rows of each file.
+    /// Rows of each file or store.
     shard_rows: Vec<u64>,
     blocks: Blocks,
     cache: BlockCache<Band>,

@@ -20,7 +20,7 @@ impl Source for ArraySource {
     }
 
     fn shard_of(&self, row: u64) -> String {
-        let name = |(part, _): (usize, u64)| self.objects[self.parts[part].object].name().to_owned();
+        let name = |(part, _): (usize, u64)| self.parts[part].name.to_string();
         self.rows.find(row).map_or_else(String::new, name)
     }
 
@@ -52,12 +52,12 @@ impl Source for ArraySource {
     }
 
     fn stamps(&self, rows: &[u64], _: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
-        if self.stamps.contains(&None) {
+        if self.parts.iter().any(|part| part.stamp.is_none()) {
             return None;
         }
         let stamp = |row: &u64| {
             let (part, inside) = self.rows.find(*row)?;
-            Some(self.stamps[self.parts[part].object]?.number(part as u64).number(inside).get())
+            Some(self.parts[part].stamp?.number(part as u64).number(inside).get())
         };
         Some(rows.iter().map(stamp).collect())
     }

@@ -1,6 +1,6 @@
 //! Recognises data that infeed does not read, so that the error can name it.
 
-use infeed_core::{Error, FileLook, FolderLook, Magic, Sure, opening::ends_with};
+use infeed_core::{Error, FileLook, Magic, Sure, opening::ends_with};
 
 /// Advice for files of an unknown format.
 pub(super) const CURE: &str = "For anything else: infeed.files(paths) gives whole files as bytes for .map(function) to decode, \
@@ -88,9 +88,6 @@ const STRANGERS: &[Stranger] = &[
     },
 ];
 
-/// Zarr, recognised by the name of its metadata.
-const ZARR_GROUP: Stranger = Stranger { what: "a Zarr group", ..PLAIN };
-const ZARR_ARRAY: Stranger = Stranger { what: "a Zarr array", ..PLAIN };
 /// One document where lines are expected.
 const JSON_DOCUMENT: Stranger = Stranger {
     what: "one JSON document, not JSON lines",
@@ -100,17 +97,6 @@ const JSON_DOCUMENT: Stranger = Stranger {
 
 /// Recognises a file. Returns how sure the match is, too.
 pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> {
-    let base = file.name.rsplit('/').next().unwrap_or(file.name);
-    match base {
-        "zarr.json" => {
-            let text = String::from_utf8_lossy(file.head);
-            let array = text.contains("\"node_type\"") && text.contains("\"array\"");
-            return Some((Sure::Certain, if array { &ZARR_ARRAY } else { &ZARR_GROUP }));
-        }
-        ".zgroup" | ".zmetadata" => return Some((Sure::Certain, &ZARR_GROUP)),
-        ".zarray" => return Some((Sure::Certain, &ZARR_ARRAY)),
-        _ => {}
-    }
     let sure = |stranger: &'static Stranger| {
         let named = stranger.endings.iter().any(|ending| ends_with(file.name, ending));
         let there = |m: &Magic| file.head.get(m.at..).is_some_and(|rest| rest.starts_with(m.bytes));
@@ -129,19 +115,6 @@ pub(super) fn of_file(file: &FileLook<'_>) -> Option<(Sure, &'static Stranger)> 
     let known = STRANGERS.iter().filter_map(sure);
     let rank = |(sure, stranger): &(Sure, &Stranger)| (*sure, stranger.what == "a ZIP archive");
     known.max_by_key(rank).or_else(document)
-}
-
-/// Recognises a folder.
-pub(super) fn in_folder(folder: &FolderLook<'_>) -> Option<&'static Stranger> {
-    let has = |name: &str| {
-        let path = format!("{}/{name}", folder.folder.trim_end_matches('/'));
-        folder.files.contains(&path.as_str())
-    };
-    match () {
-        () if has(".zarray") => Some(&ZARR_ARRAY),
-        () if has("zarr.json") || has(".zgroup") => Some(&ZARR_GROUP),
-        () => None,
-    }
 }
 
 impl Stranger {

@@ -64,11 +64,6 @@ fn in_folder(store: &dyn Store, folder: &str, files: &[&str]) -> Result<&'static
         };
         guesses.extend(guess.map(|guess| (guess, entry)));
     }
-    if let Some(stranger) = strangers::in_folder(&look)
-        && guesses.iter().all(|(guess, _)| guess.sure < Sure::Name)
-    {
-        return Err(stranger.refuse(folder));
-    }
     surest(folder, guesses)?.ok_or_else(|| unknown(Some(folder), files))
 }
 

@@ -87,8 +87,6 @@ fn strangers_are_called_by_their_name() {
     for (name, bytes, what) in [
         ("x.tar", &b"<!DOCTYPE html><p>Please log in"[..], "HTML, a web page"),
         ("x.nc", b"CDF\x02\0\0\0\0", "a netCDF-3 file"),
-        ("zarr.json", b"{\"zarr_format\": 3, \"node_type\": \"group\"}", "a Zarr group"),
-        ("zarr.json", b"{\"zarr_format\": 3, \"node_type\": \"array\"}", "a Zarr array"),
         ("x.json", b"{\n  \"a\": 1\n}\n", "one JSON document"),
         ("x.dat", b"PK\x03\x04", "a ZIP archive"),
         ("x.tar", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
@@ -96,8 +94,21 @@ fn strangers_are_called_by_their_name() {
         let message = refused(None, &[(name, bytes)]);
         assert!(message.contains(what) && message.contains("infeed.files(paths)"), "{name}: {message}");
     }
-    let message = refused(Some("d"), &[("d/zarr.json", b"{}"), ("d/c/0/0", b"")]);
-    assert!(message.contains("`d` is a Zarr group"), "{message}");
+}
+
+#[test]
+fn zarr_stores_are_told_by_their_metadata() {
+    for head in ["zarr.json", ".zgroup", ".zarray"] {
+        assert_eq!(look(None, &[(&format!("d/{head}"), b"{}")]).unwrap(), "zarr");
+        let store = format!("d/{head}");
+        assert_eq!(look(Some("d"), &[(&store, b"{}"), ("d/c/0.csv", b"")]).unwrap(), "zarr");
+        let below = format!("d/a.zarr/{head}");
+        assert_eq!(
+            look(Some("d"), &[(&below, b"{}"), ("d/a.zarr/0.0", b""), ("d/a.csv", b"")]).unwrap(),
+            "zarr"
+        );
+    }
+    assert_eq!(look(Some("d"), &[("d/.cache/zarr.json", b"{}"), ("d/a.csv", b"")]).unwrap(), "csv");
 }
 
 #[test]

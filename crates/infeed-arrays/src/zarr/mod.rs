@@ -1,0 +1,102 @@
+//! Zarr stores: arrays as rows, a chunk in each of many objects.
+
+mod array;
+mod choose;
+mod error;
+mod stores;
+
+use crate::{
+    object::Object,
+    open::{AXIS, ordered, stem, wanted},
+    source::{ArraySource, Part, Parts, RowKind},
+};
+use choose::Opened as OpenedStore;
+use infeed_core::{
+    Can, Error, FileLook, FolderLook, FormatEntry, Guess, OpenRequest, Opened, Param, Result, Store, Sure,
+    parallel,
+};
+use std::sync::Arc;
+
+/// The table row of this format.
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
+    name: "zarr",
+    about: "Zarr, versions 2 and 3: arrays as rows along an axis",
+    details: "\
+A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders, which are laid end to end. \
+The fields are the paths of arrays without the first slash (`x`, `train/x`); a store that is one array has the field `data`. Structures \
+give one field for each of their members (`x.member`), complex numbers two (`x.r`, `x.i`). Numbers in either byte order, bool, times (as \
+their numbers), and text of fixed length, one a row. `scale_factor`, `add_offset` and `_FillValue` are not applied.
+
+A row is one step along `axis` of every array. Without `variables`, all arrays are taken whose axis has the length that most of them \
+have.
+
+Objects are listed once, when the store is opened; a chunk that is not there has the fill value. The indices of shards are read then, \
+too, so that a row of a sharded array takes only the chunks that it needs. Chunks that hold several rows are decoded once and kept \
+while their rows are needed (`blocks`). Codecs: blosc, blosc2, zstd, gzip, zlib, lz4, bz2, shuffle, delta, transpose, \
+sharding_indexed, checksums, and others of numcodecs for numbers.",
+    params: &[AXIS, VARIABLES],
+    endings: &[".zarr"],
+    magic: &[],
+    can: Can { blocks: true, ..Can::ROWS },
+    recognise: Some(recognise),
+    recognise_folder: Some(recognise_folder),
+    open,
+};
+
+const VARIABLES: Param = Param {
+    name: "variables",
+    python: "Sequence[str] | None",
+    default: Some("null"),
+    about: "the arrays to read, by their paths; by their lengths if not given",
+};
+
+/// Recognises metadata, which stands for its folder.
+fn recognise(file: &FileLook<'_>) -> Option<Guess> {
+    stores::is_metadata(file.name).then(|| Guess::new(Sure::Certain))
+}
+
+/// Recognises a store, or a folder of stores.
+fn recognise_folder(look: &FolderLook<'_>) -> Result<Option<Guess>> {
+    let inside = |name: &&'_ str| name.strip_prefix(look.folder).is_some();
+    let keys = look.files.iter().filter(|name| inside(name));
+    let tops = stores::tops(keys.map(|name| name[look.folder.len()..].trim_start_matches('/')));
+    Ok(match tops.len() {
+        0 => None,
+        _ if tops.contains("") => Some(Guess::new(Sure::Certain)),
+        // Their chunks have names of all kinds.
+        _ => Some(Guess { count: look.files.len(), ..Guess::new(Sure::Name) }),
+    })
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<Opened> {
+    let args = request.args()?;
+    let axis = args.int("axis", -32)?;
+    let names = wanted(&args, "variables")?;
+    let listings: Vec<Arc<stores::Listing>> = stores::find(request)?.into_iter().map(Arc::new).collect();
+    let Some(first) = listings.first() else {
+        return Err(Error::argument("there is no Zarr store to read"));
+    };
+    // What is taken of every store is settled by the first.
+    let (names, notes) = OpenedStore::new(Arc::clone(first))?.settle(names, axis)?;
+    // Several stores are opened at a time, or several shards of one.
+    let inside = (request.threads / listings.len()).max(1);
+    let chosen = parallel::map(listings.len(), request.threads, |at| {
+        OpenedStore::new(Arc::clone(&listings[at]))?.open(&names, inside)
+    })?;
+    let store: Arc<dyn Store> = Arc::clone(request.store);
+    let (mut objects, mut parts) = (Vec::new(), Vec::new());
+    let fields: Vec<Arc<str>> = chosen
+        .first()
+        .map_or_else(Vec::new, |first| first.arrays.iter().map(|(name, _)| Arc::clone(name)).collect());
+    for (file, (set, listing)) in chosen.into_iter().zip(&listings).enumerate() {
+        let name = Arc::clone(&listing.name);
+        let arrays = ordered(request.entry, &name, set.arrays, &fields)?;
+        let (key, stamp) = (stem(&name), listing.stamp());
+        parts.push(Part { object: objects.len(), file, name, key, stamp, arrays });
+        objects.extend(set.objects.into_iter().map(|shard| Object::new(&store, shard)));
+    }
+    let (kind, rows) = (request.entry.name, RowKind::Axis(axis));
+    let files = listings.len();
+    let found = Parts { kind, store, objects, files, parts, names: fields, rows, map: false, notes };
+    Ok(Opened::Rows(Arc::new(ArraySource::build(found)?)))
+}
