@@ -232,6 +232,27 @@ def hdf5_groups(folder: Path) -> Made:
     return Made(infeed.hdf5(folder / "all.h5", rows="group", variables=names), array_rows(arrays), "h")
 
 
+def zarr_stores(version: int, **options: Any) -> Callable[[Path], Made]:
+    def make(folder: Path) -> Made:
+        zarr = pytest.importorskip("zarr")
+        arrays = columns_of_arrays()
+        paths = [folder / f"part-{k}.zarr" for k in range(len(PARTS))]
+        for path, part in zip(paths, array_parts(arrays), strict=True):
+            group = zarr.open_group(str(path), mode="w", zarr_format=version)
+            for name, array in part.items():
+                settings = {key: (rows, *array.shape[1:]) for key, rows in options.items()}
+                made = group.create_array(name, shape=array.shape, dtype=array.dtype, **settings)
+                made[...] = array
+        return Made(infeed.zarr(paths, variables=["x", "y", "h"]), array_rows(arrays), "y")
+
+    return make
+
+
+case("zarr, version 2")(zarr_stores(2, chunks=2))
+case("zarr, one row a chunk")(zarr_stores(3, chunks=1))
+case("zarr, shards")(zarr_stores(3, chunks=2, shards=4))
+
+
 # Compressed: streams
 
 
