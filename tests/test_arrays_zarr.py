@@ -189,7 +189,7 @@ def test_stores_end_to_end(tmp_path: Path) -> None:
     ):
         infeed.zarr(tmp_path).rows()
     put(group(tmp_path / "4.zarr"), "x", values("<i4", (3, 4)), (2, 4))
-    with pytest.raises(ValueError, match="`x` is int32, and in"):
+    with pytest.raises(ValueError, match="`x` is i32, and in"):
         infeed.zarr(tmp_path).rows()
     put(group(tmp_path / "4.zarr"), "y", values("<f4", (3, 4)), (2, 4))
     with pytest.raises(ValueError, match=r"4.zarr` has no `x`"):
