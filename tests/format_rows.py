@@ -232,6 +232,19 @@ def hdf5_groups(folder: Path) -> Made:
     return Made(infeed.hdf5(folder / "all.h5", rows="group", variables=names), array_rows(arrays), "h")
 
 
+@case("netcdf")
+def netcdf(folder: Path) -> Made:
+    scipy_io = pytest.importorskip("scipy.io")
+    arrays = {"x": columns_of_arrays()["x"], "y": np.arange(sum(PARTS), dtype="i4") - 5}
+    for k, part in enumerate(array_parts(arrays)):
+        with scipy_io.netcdf_file(str(folder / f"part-{k}.nc"), "w") as file:
+            for name, length in (("row", None), ("a", 2), ("b", 3)):
+                file.createDimension(name, length)
+            file.createVariable("x", "f4", ("row", "a", "b"))[:] = part["x"]
+            file.createVariable("y", "i4", ("row",))[:] = part["y"]
+    return Made(infeed.netcdf(folder), array_rows(arrays), "y")
+
+
 def zarr_stores(version: int, **options: Any) -> Callable[[Path], Made]:
     def make(folder: Path) -> Made:
         zarr = pytest.importorskip("zarr")
@@ -241,8 +254,7 @@ def zarr_stores(version: int, **options: Any) -> Callable[[Path], Made]:
             group = zarr.open_group(str(path), mode="w", zarr_format=version)
             for name, array in part.items():
                 settings = {key: (rows, *array.shape[1:]) for key, rows in options.items()}
-                made = group.create_array(name, shape=array.shape, dtype=array.dtype, **settings)
-                made[...] = array
+                group.create_array(name, shape=array.shape, dtype=array.dtype, **settings)[...] = array
         return Made(infeed.zarr(paths, variables=["x", "y", "h"]), array_rows(arrays), "y")
 
     return make

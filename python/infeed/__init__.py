@@ -74,6 +74,7 @@ _OFFERS = {
         "lmdb",
         "manifest",
         "mds",
+        "netcdf",
         "npy",
         "npz",
         "open",

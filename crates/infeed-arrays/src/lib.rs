@@ -1,4 +1,4 @@
-//! Arrays as rows: NumPy's `.npy` and `.npz`, HDF5 and so netCDF-4, Zarr.
+//! Arrays as rows: NumPy's `.npy` and `.npz`, HDF5 and so netCDF-4, classic netCDF, Zarr.
 //!
 //! ```text
 //! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
@@ -6,7 +6,7 @@
 //! source   arrays of many files as one source: rows, blocks, batches
 //! open     from paths and arguments to a source
 //! lengths  which arrays are fields, if nobody says it
-//! npy, npz, hdf5, zarr   the formats: how the arrays of a file or store are found
+//! npy, npz, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
 //! ```
 //!
 //! *Which bytes* ([`array::Array::plan`]) is apart from *bytes to elements* ([`array::Pieces::place`]), so that one source
@@ -21,6 +21,7 @@
 pub mod array;
 mod hdf5;
 mod lengths;
+mod netcdf;
 mod npy;
 mod npz;
 mod object;
@@ -36,4 +37,4 @@ pub use source::ArraySource;
 use infeed_core::FormatEntry;
 
 /// The table of formats.
-pub const ENTRIES: &[&FormatEntry] = &[&npy::ENTRY, &npz::ENTRY, &hdf5::ENTRY, &zarr::ENTRY];
+pub const ENTRIES: &[&FormatEntry] = &[&npy::ENTRY, &npz::ENTRY, &hdf5::ENTRY, &netcdf::ENTRY, &zarr::ENTRY];

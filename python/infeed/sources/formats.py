@@ -49,6 +49,7 @@ __all__ = [
     "lmdb",
     "manifest",
     "mds",
+    "netcdf",
     "npy",
     "npz",
     "parquet",
@@ -731,6 +732,29 @@ def hdf5(
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
     """
     return open_format("hdf5", paths, {"rows": rows, "axis": axis, "variables": variables, "read": read})
+
+
+def netcdf(
+    paths: Paths,
+    *,
+    axis: int = 0,
+    variables: Sequence[str] | None = None,
+    read: Read = "mmap",
+) -> Pipeline:
+    """Read classic netCDF (versions 1, 2 and 5): variables as rows along an axis.
+
+    The fields are the names of variables. A row is one step along ``axis`` of each: along the record dimension, or
+    the first one. Without ``variables``, all are taken whose axis has the length that most of them have. Variables
+    of characters are text, with the last dimension as its length. Several files are laid end to end.
+    ``scale_factor``, ``add_offset`` and ``_FillValue`` are not applied.
+
+    netCDF-4 files are HDF5 files: ``infeed.hdf5`` reads them, and ``infeed.open`` tells which is which.
+
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``variables``: the variables to read; by their lengths if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    """
+    return open_format("netcdf", paths, {"axis": axis, "variables": variables, "read": read})
 
 
 def zarr(

@@ -28,12 +28,6 @@ const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], cure: "" 
 
 /// The kinds that are recognised.
 const STRANGERS: &[Stranger] = &[
-    Stranger {
-        what: "a netCDF-3 file",
-        magic: &[magic(b"CDF\x01"), magic(b"CDF\x02"), magic(b"CDF\x05")],
-        cure: "`nccopy -k nc4 OLD NEW` makes a netCDF-4 file of it, which infeed.hdf5 reads",
-        ..PLAIN
-    },
     Stranger { what: "a ROOT file", endings: &[".root"], magic: &[magic(b"root\0")], ..PLAIN },
     Stranger { what: "a safetensors file", endings: &[".safetensors"], ..PLAIN },
     Stranger { what: "a PyTorch file", endings: &[".pt", ".pth"], magic: &[ZIP], ..PLAIN },

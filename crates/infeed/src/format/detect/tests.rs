@@ -86,7 +86,6 @@ fn a_tie_names_both() {
 fn strangers_are_called_by_their_name() {
     for (name, bytes, what) in [
         ("x.tar", &b"<!DOCTYPE html><p>Please log in"[..], "HTML, a web page"),
-        ("x.nc", b"CDF\x02\0\0\0\0", "a netCDF-3 file"),
         ("x.json", b"{\n  \"a\": 1\n}\n", "one JSON document"),
         ("x.dat", b"PK\x03\x04", "a ZIP archive"),
         ("x.tar", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
@@ -124,6 +123,9 @@ fn arrays_are_told_from_tokens() {
     assert_eq!(look(None, &[("x.npz", b"PK\x03\x04")]).unwrap(), "npz");
     assert_eq!(look(None, &[("x.h5", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("x.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
+    assert_eq!(look(None, &[("x.nc", b"CDF\x02\0\0\0\0")]).unwrap(), "netcdf");
+    assert_eq!(look(Some("d"), &[("d/a.nc", b"CDF\x05"), ("d/b.nc", b"CDF\x05")]).unwrap(), "netcdf");
+    assert_eq!(look(Some("d"), &[("d/a.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("model", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
 }
 

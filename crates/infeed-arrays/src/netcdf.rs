@@ -1,0 +1,179 @@
+//! Classic NetCDF files: variables as rows along their first dimension.
+//!
+//! Every variable is elements at a stride along each axis, also where records of several variables take turns, so that
+//! [`Plain`] is all that reading needs.
+
+use crate::{
+    array::{Array, Element, NamedArrays, Plain},
+    lengths::{by_length, notes},
+    object::Object,
+    open::{AXIS, FoundArrays, READ, files, missing, open as open_files, stem, wanted},
+    source::RowKind,
+};
+use bytes::Bytes;
+use infeed_core::{
+    Can, Dtype, Error, FileLook, FolderLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Param, Result,
+    Shard, Store, StoreExt, Sure,
+};
+use infeed_netcdf3::{ByteSource, Error as Inner, File, Kind, Limits, ReadError, Variable};
+use std::{ops::Range, sync::Arc};
+
+/// The table row of this format.
+pub(crate) const ENTRY: FormatEntry = FormatEntry {
+    name: "netcdf",
+    about: "classic netCDF (versions 1, 2 and 5): variables as rows along an axis",
+    details: "\
+The fields are the names of variables. A row is one step along `axis` of each: along the record dimension, or the first one. Without \
+`variables`, all are taken whose axis has the length that most of them have. Variables of characters are text, with the last \
+dimension as its length. Several files are laid end to end. `scale_factor`, `add_offset` and `_FillValue` are not applied.
+
+netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells which is which.",
+    params: &[AXIS, VARIABLES, READ],
+    endings: &[".nc", ".cdf", ".nc3"],
+    magic: &[
+        Magic { at: 0, bytes: b"CDF\x01" },
+        Magic { at: 0, bytes: b"CDF\x02" },
+        Magic { at: 0, bytes: b"CDF\x05" },
+    ],
+    can: Can::ROWS,
+    recognise: Some(recognise),
+    recognise_folder: Some(recognise_folder),
+    open,
+};
+
+const VARIABLES: Param = Param {
+    name: "variables",
+    python: "Sequence[str] | None",
+    default: Some("null"),
+    about: "the variables to read; by their lengths if not given",
+};
+
+/// Recognises a file by its first bytes alone: netCDF-4 has the same endings.
+fn recognise(file: &FileLook<'_>) -> Option<Guess> {
+    ENTRY.look_usual(file).filter(|_| infeed_netcdf3::is_netcdf3(file.head))
+}
+
+/// Recognises a folder by the first bytes of its first file.
+fn recognise_folder(look: &FolderLook<'_>) -> Result<Option<Guess>> {
+    let own: Vec<&&str> = look.files.iter().filter(|name| ENTRY.has_ending(name)).collect();
+    let Some(first) = own.first() else { return Ok(None) };
+    let shard = look.store.stat_one(first)?;
+    let head = look.store.read_one(&shard, 0..shard.size.min(4))?;
+    let classic = infeed_netcdf3::is_netcdf3(&head);
+    Ok(classic.then(|| Guess { count: own.len(), ..Guess::new(Sure::Head) }))
+}
+
+fn open(request: &OpenRequest<'_>) -> Result<Opened> {
+    let args = request.args()?;
+    let axis = args.int("axis", -32)?;
+    let names = wanted(&args, "variables")?;
+    let shards = files(request)?.shards;
+    // What is taken of every file is settled by the first.
+    let (names, notes) = match (names, shards.first()) {
+        (Some(names), _) => (names, String::new()),
+        (None, Some(shard)) => settle(&open_file(request.store, shard)?, &shard.name, axis)?,
+        (None, None) => (Vec::new(), String::new()),
+    };
+    open_files(request, shards, (RowKind::Axis(axis), notes), |object: &Object| {
+        let file = open_file(request.store, object.shard())?;
+        Ok(vec![FoundArrays { key: stem(object.name()), arrays: arrays(&file, object, &names)? }])
+    })
+}
+
+fn settle(file: &File, name: &str, axis: i64) -> Result<(Vec<String>, String)> {
+    let shape = |variable: &Variable| Ok((variable.name.clone(), shape(variable).to_vec()));
+    let found = by_length(name, "variable", axis, file.variables().iter().map(shape))?;
+    let notes = notes(&found.others);
+    Ok((found.taken, notes))
+}
+
+/// The shape of a variable. The last dimension of characters is the length of texts.
+fn shape(variable: &Variable) -> &[u64] {
+    match variable.shape.split_last() {
+        Some((_, outer)) if variable.kind == Kind::Char && !outer.is_empty() => outer,
+        _ => &variable.shape,
+    }
+}
+
+fn arrays(file: &File, object: &Object, names: &[String]) -> Result<NamedArrays> {
+    let has = || file.variables().iter().map(|variable| variable.name.as_str());
+    let one = |name: &String| {
+        let Some(variable) = file.variables().iter().find(|variable| variable.name == *name) else {
+            return Err(missing(&format!("`{}`", object.name()), name, has()));
+        };
+        Ok((Arc::from(name.as_str()), array(variable, object)?))
+    };
+    names.iter().map(one).collect()
+}
+
+fn array(variable: &Variable, object: &Object) -> Result<Arc<dyn Array>> {
+    let shape = shape(variable).to_vec();
+    let element = match variable.kind {
+        Kind::Char => {
+            let width: u64 = variable.shape[shape.len()..].iter().product();
+            match usize::try_from(width).ok().filter(|width| (1..1 << 24).contains(width)) {
+                Some(width) => Element::Text(width),
+                None => {
+                    let what = format!("`{}`: `{}` has texts of {width} bytes", object.name(), variable.name);
+                    return Err(Error::argument(what + "; read other variables"));
+                }
+            }
+        }
+        Kind::I8 => Element::Number(Dtype::I8),
+        Kind::I16 => Element::Number(Dtype::I16),
+        Kind::I32 => Element::Number(Dtype::I32),
+        Kind::I64 => Element::Number(Dtype::I64),
+        Kind::U8 => Element::Number(Dtype::U8),
+        Kind::U16 => Element::Number(Dtype::U16),
+        Kind::U32 => Element::Number(Dtype::U32),
+        Kind::U64 => Element::Number(Dtype::U64),
+        Kind::F32 => Element::Number(Dtype::F32),
+        Kind::F64 => Element::Number(Dtype::F64),
+    };
+    // The header promises that this can be counted.
+    let last = |(side, stride): (&u64, &u64)| side.saturating_sub(1).saturating_mul(*stride);
+    let span = variable.shape.iter().zip(&variable.strides).map(last).fold(0, u64::saturating_add);
+    let end = variable.begin.saturating_add(span).saturating_add(variable.kind.size() as u64);
+    if end > object.size() && !variable.shape.contains(&0) {
+        let what = format!("`{}` ends at byte {end}: the file is cut short; copy it again", variable.name);
+        return Err(object.damaged(object.size(), what));
+    }
+    let strides = variable.strides[..shape.len()].to_vec();
+    let turned = cfg!(target_endian = "little") && variable.kind.size() > 1;
+    let plain =
+        Plain { element, shape, strides, at: variable.begin, turned, wide: false, chunk: None, seal: None };
+    Ok(Arc::new(plain))
+}
+
+fn open_file(store: &Arc<dyn Store>, shard: &Shard) -> Result<File> {
+    let bytes = Arc::new(StoreBytes { store: Arc::clone(store), shard: shard.clone() });
+    File::open(bytes, Limits::default()).map_err(|error| match &error {
+        Inner::Read(cause) if cause.is::<Error>() => {
+            cause.downcast_ref::<Error>().cloned().unwrap_or_else(|| Error::argument(error.to_string()))
+        }
+        Inner::Damaged { at, .. } => damaged(shard, *at, &error),
+        Inner::Truncated { has, .. } => damaged(shard, *has, &error),
+        Inner::NotNetcdf3 => damaged(shard, 0, &error),
+        _ => Error::argument(format!("`{}`: {error}", shard.name)),
+    })
+}
+
+fn damaged(shard: &Shard, offset: u64, error: &Inner) -> Error {
+    Error::Format { shard: shard.name.to_string(), offset, what: error.to_string() }
+}
+
+/// A file of a store, for the reader.
+struct StoreBytes {
+    store: Arc<dyn Store>,
+    shard: Shard,
+}
+
+impl ByteSource for StoreBytes {
+    fn size(&self) -> u64 {
+        self.shard.size
+    }
+
+    fn read(&self, range: Range<u64>) -> std::result::Result<Bytes, ReadError> {
+        self.store.read_one(&self.shard, range).map_err(|e| Box::new(e) as ReadError)
+    }
+}
