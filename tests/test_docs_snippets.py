@@ -94,6 +94,11 @@ def write_arrays(root: Path) -> None:
     with h5py.File(root / "events.h5", "w") as file:
         for k in range(4):
             file[f"{k}/hits"], file[f"{k}/energy"] = np.zeros((k + 1, 3), "f4"), 0.5 * k
+    zarr = pytest.importorskip("zarr")
+    for name in ("t2m", "tp"):
+        zarr.open_group(str(root / "era5.zarr"), mode="a").create_array(
+            name, shape=(12, 3, 4), dtype="f4", chunks=(2, 3, 4)
+        )
     np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
     for name in ("scans", "pairs"):
         (root / name).mkdir()
