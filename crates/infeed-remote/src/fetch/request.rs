@@ -29,6 +29,8 @@ const HEDGED: u64 = 4 << 20;
 const HEDGE_SHARE: u64 = 50;
 /// A request that somebody waits for is late when it takes this many times the usual time.
 const AWAITED: f64 = 2.0;
+/// No request is late before this: on a near server a thread that had to wait for a processor would be taken for one.
+const EARLIEST: Duration = Duration::from_millis(20);
 
 /// Fetches an extent. An error says how often it was tried.
 pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (Failure, u32)> {
@@ -114,8 +116,8 @@ async fn hedged(
 
 /// Returns when a request is late: slower than nearly all others, or much slower than most if somebody waits for it.
 async fn is_late(extent: &Extent, half: Duration, most: Duration) {
-    let most = most.max(Duration::from_millis(5));
-    let soon = half.mul_f64(AWAITED).min(most);
+    let most = most.max(EARLIEST);
+    let soon = half.mul_f64(AWAITED).clamp(EARLIEST, most);
     sleep(soon).await;
     let _ = timeout(most - soon, extent.is_awaited()).await;
 }
