@@ -25,6 +25,17 @@ def run(*command: str) -> str:
 def test_resume(tmp_path):
     """Interrupted on two ranks, continued on three, and proved."""
     pytest.importorskip("torch")
+    try:
+        interrupted_and_resumed(tmp_path / "first")
+    except AssertionError as failed:
+        # A thread of gloo aborts the process now and then while its interpreter ends, after all work is done.
+        if "terminate called without an active exception" not in str(failed):
+            raise
+        interrupted_and_resumed(tmp_path / "second")
+
+
+def interrupted_and_resumed(tmp_path: Path) -> None:
+    tmp_path.mkdir()
     script, folder = str(EXAMPLES / "resume.py"), str(tmp_path / "run")
     torchrun = ["-m", "torch.distributed.run", "--standalone"]
     run(*torchrun, "--nproc-per-node=2", script, folder, "--stop-after", "7")
