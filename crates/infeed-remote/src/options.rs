@@ -28,6 +28,8 @@ pub struct StoreOptions {
     pub requests: usize,
     /// Bytes that may lie in memory before they are read.
     pub ahead: u64,
+    /// Whether requests that are late are sent a second time.
+    pub hedge: bool,
 }
 
 impl Default for StoreOptions {
@@ -43,12 +45,13 @@ impl Default for StoreOptions {
             deadline: Duration::from_secs(60),
             requests: 256,
             ahead: 512 << 20,
+            hedge: true,
         }
     }
 }
 
 /// The names of the options.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "endpoint",
     "region",
     "profile",
@@ -59,6 +62,7 @@ const NAMES: [&str; 10] = [
     "deadline",
     "requests",
     "ahead",
+    "hedge",
 ];
 
 /// Words that are in the names of secrets.
@@ -89,6 +93,7 @@ impl StoreOptions {
                 }
                 "requests" => options.requests = usize::try_from(number()?).unwrap_or(usize::MAX).min(4096),
                 "ahead" => options.ahead = number()?,
+                "hedge" => options.hedge = flag()?,
                 _ => return Err(unknown(name)),
             }
         }

@@ -23,7 +23,6 @@ pub(crate) struct Counters {
     pub(crate) retries: AtomicU64,
     pub(crate) slow_downs: AtomicU64,
     pub(crate) hedges: AtomicU64,
-    pub(crate) hedged_bytes: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) in_flight: AtomicU64,
     /// Reads that found their bytes here, and those that had to wait for them.
@@ -46,7 +45,6 @@ pub(crate) static COUNTERS: Counters = Counters {
     retries: AtomicU64::new(0),
     slow_downs: AtomicU64::new(0),
     hedges: AtomicU64::new(0),
-    hedged_bytes: AtomicU64::new(0),
     bytes: AtomicU64::new(0),
     in_flight: AtomicU64::new(0),
     ready: AtomicU64::new(0),

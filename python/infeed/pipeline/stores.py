@@ -21,6 +21,7 @@ class StoreOptions(TypedDict, total=False):
     deadline: float
     requests: int
     ahead: int
+    hedge: bool
 
 
 class Reaches(Description):
@@ -37,6 +38,7 @@ class Reaches(Description):
         * ``proxy``: the address of an HTTP proxy; ``ca_file``: a file with certificates to trust
         * ``deadline``: seconds without progress after which a request, with all its tries, is an error (60)
         * ``requests``: the most requests at a time (256); ``ahead``: bytes that may lie in memory for later (512 MiB)
+        * ``hedge``: whether a request that is late is sent a second time (``True``)
 
         Secrets are no options: a recipe can be seen by others. They come from the environment (``AWS_ACCESS_KEY_ID``,
         ``GOOGLE_APPLICATION_CREDENTIALS``, ``AZURE_STORAGE_ACCOUNT_KEY``, ``HF_TOKEN``), from profiles and from the

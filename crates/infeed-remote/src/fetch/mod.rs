@@ -14,6 +14,7 @@
 
 mod extent;
 mod flow;
+mod hedge;
 mod pace;
 mod ranges;
 mod request;

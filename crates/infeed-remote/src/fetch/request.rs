@@ -1,19 +1,15 @@
 //! One request: tried again after faults that pass, continued where its body broke off, and hedged when it is late.
 
-use super::{Fetcher, Object, extent::Extent};
+use super::{Fetcher, Object, extent::Extent, hedge};
 use crate::{
     backend::{Cause, Failure},
     stats::COUNTERS,
 };
 use bytes::Bytes;
-use futures_util::{
-    StreamExt,
-    future::{Either, select},
-};
+use futures_util::StreamExt;
 use infeed_core::{Hold, pool::PoolBuffer};
 use std::{
     ops::Range,
-    pin::pin,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
@@ -24,13 +20,6 @@ pub(crate) const STALL: Duration = Duration::from_secs(8);
 /// The first pause between tries, and the longest.
 const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(5);
-/// Requests that are late are sent twice up to this size, and as long as that adds at most this share of bytes.
-const HEDGED: u64 = 4 << 20;
-const HEDGE_SHARE: u64 = 50;
-/// A request that somebody waits for is late when it takes this many times the usual time.
-const AWAITED: f64 = 2.0;
-/// No request is late before this: on a near server a thread that had to wait for a processor would be taken for one.
-const EARLIEST: Duration = Duration::from_millis(20);
 
 /// Fetches an extent. An error says how often it was tried.
 pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (Failure, u32)> {
@@ -44,8 +33,8 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
     loop {
         tries += 1;
         let rest = whole.start + at as u64..whole.end;
-        let (back, got, result) = if at == 0 && extent.len() <= HEDGED {
-            hedged(fetcher, extent, buffer).await
+        let (back, got, result) = if at == 0 && fetcher.options.hedge && extent.len() <= hedge::LARGEST {
+            hedge::transfer(fetcher, extent, buffer).await
         } else {
             transfer(object, rest, buffer, at).await
         };
@@ -75,61 +64,15 @@ pub(super) async fn fetch(fetcher: &Fetcher, extent: &Extent) -> Result<Bytes, (
     }
 }
 
-/// Sends a second request when the first is late, and takes what comes first.
-async fn hedged(
-    fetcher: &Fetcher,
-    extent: &Extent,
-    buffer: PoolBuffer,
-) -> (PoolBuffer, usize, Result<(), Failure>) {
-    let (object, range, len) = (&*extent.object, extent.range.clone(), extent.len());
-    let first = pin!(transfer(object, range.clone(), buffer, 0));
-    let Some([half, most]) = COUNTERS.usual_latency([0.5, 0.98]) else { return first.await };
-    let first = match select(first, pin!(is_late(extent, half, most))).await {
-        Either::Left((done, _)) => return done,
-        Either::Right(((), first)) => first,
-    };
-    let spent = COUNTERS.hedged_bytes.load(Relaxed) + len;
-    let spare = spent.saturating_mul(HEDGE_SHARE) <= COUNTERS.bytes.load(Relaxed);
-    let Some(second) = spare.then(|| fetcher.pool.take(len as usize).ok()).flatten() else {
-        return first.await;
-    };
-    COUNTERS.hedges.fetch_add(1, Relaxed);
-    COUNTERS.hedged_bytes.fetch_add(len, Relaxed);
-    let second = pin!(transfer(object, range, second, 0));
-    match select(first, second).await {
-        Either::Left((done, other)) => {
-            if done.2.is_ok() {
-                done
-            } else {
-                other.await
-            }
-        }
-        Either::Right((done, other)) => {
-            if done.2.is_ok() {
-                done
-            } else {
-                other.await
-            }
-        }
-    }
-}
-
-/// Returns when a request is late: slower than nearly all others, or much slower than most if somebody waits for it.
-async fn is_late(extent: &Extent, half: Duration, most: Duration) {
-    let most = most.max(EARLIEST);
-    let soon = half.mul_f64(AWAITED).clamp(EARLIEST, most);
-    sleep(soon).await;
-    let _ = timeout(most - soon, extent.is_awaited()).await;
-}
-
 /// Sends one request and writes its body into the buffer, from `at` on. Returns how far it came.
-async fn transfer(
+pub(super) async fn transfer(
     object: &Object,
     range: Range<u64>,
     mut buffer: PoolBuffer,
     mut at: usize,
 ) -> (PoolBuffer, usize, Result<(), Failure>) {
     let _counted = InFlight::begin();
+    hedge::ALLOWANCE.add(1, 0);
     let start = Instant::now();
     let late = || Failure::new(Cause::Passing, format!("nothing came for {} s", STALL.as_secs()));
     let asked = timeout(STALL, object.backend.get(&object.key, range, object.tag.as_deref())).await;
@@ -152,6 +95,7 @@ async fn transfer(
         out.copy_from_slice(&piece);
         at += piece.len();
         COUNTERS.bytes.fetch_add(piece.len() as u64, Relaxed);
+        hedge::ALLOWANCE.add(0, piece.len() as u64);
     }
     if at < buffer.len() {
         let what = format!("the answer ended {} bytes too early", buffer.len() - at);
