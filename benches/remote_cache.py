@@ -1,13 +1,13 @@
 """Bytes that a cache smaller than the data fetches, epoch after epoch, against the best that any cache could do.
 
-    python benches/remote_cache.py [--rows 4000] [--size 110000] [--epochs 4] [--shares 0.25 0.5] [--rates]
+    python benches/remote_cache.py [--rows 4000] [--size 110000] [--epochs 10] [--shares 0.25 0.5] [--rates]
 
 nginx serves the shards, and `infeed proxy` before it counts the bytes. The loop hands out all rows of some epochs,
 shuffled in blocks (the default for remote data) or globally, and tells which row came when. For that order two bounds
 are computed with Belady's algorithm, which knows the future and gives up what is needed last: one that keeps and
 fetches the cache's chunks as a whole, and one that keeps and fetches single rows, which no real cache could. The ratio
-is that to the smaller of the two, from the second epoch on. Rows of the epoch
-behind the last are fetched ahead and count, too.
+is that to the smaller of the two, from the second epoch on. Rows of the epoch behind the last are fetched ahead and
+count, too: with few epochs they are a large share.
 
 With `--rates` the rate of a loop over a cache that holds everything is compared with that of the same loop over local
 files, in the same order, for raw rows and for training images (`--photos FOLDER`).
@@ -142,7 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--size", type=int, default=110_000, help="bytes of a row")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--shares", type=float, nargs="+", default=[0.25, 0.5], help="limits, as shares of the data")
     parser.add_argument(
         "--rates", action="store_true", help="rates of a cache that holds everything, instead of bytes"
