@@ -4,6 +4,7 @@
 //! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
 //! object   the bytes of one file, mapped or read by ranges
 //! source   arrays of many files as one source: rows, blocks, batches
+//! boxes    the same for rows that are boxes: windows, patches, stacked variables
 //! open     from paths and arguments to a source
 //! lengths  which arrays are fields, if nobody says it
 //! npy, npz, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
@@ -13,12 +14,13 @@
 //! serves all formats: it reads, announces, caches and joins without knowing any of them. Another format
 //! implements [`array::Array`] and has an entry in [`ENTRIES`].
 //!
-//! A row is one step along an axis (`rows="axis"`), or all of a file (`rows="file"`). Fields of a fixed shape are written
+//! A row is one step along an axis (`rows="axis"`), all of a file (`rows="file"`), or a box of either ([`boxes`]). Fields of a fixed shape are written
 //! straight into batches. Where chunks hold several rows, rows are read in blocks, each decoded once while it is needed
 //! ([`infeed_core::blocks`]).
 #![forbid(unsafe_code)]
 
 pub mod array;
+mod boxes;
 mod hdf5;
 mod lengths;
 mod netcdf;
@@ -31,6 +33,7 @@ mod source;
 mod tests;
 mod zarr;
 
+pub use boxes::BoxSource;
 pub use npz::fuzz_npz;
 pub use source::ArraySource;
 

@@ -5,6 +5,7 @@
 
 use crate::{
     array::{Array, Element, NamedArrays, Plain},
+    boxes::with_boxes,
     lengths::{by_length, notes},
     object::Object,
     open::{AXIS, FoundArrays, READ, files, missing, open as open_files, stem, wanted},
@@ -27,8 +28,11 @@ The fields are the names of variables. A row is one step along `axis` of each: a
 `variables`, all are taken whose axis has the length that most of them have. Variables of characters are text, with the last \
 dimension as its length. Several files are laid end to end. `scale_factor`, `add_offset` and `_FillValue` are not applied.
 
-netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells which is which.",
-    params: &[AXIS, VARIABLES, READ],
+netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells which is which.
+
+Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
+boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
+    params: &with_boxes::<15>(&[AXIS, VARIABLES, READ]),
     endings: &[".nc", ".cdf", ".nc3"],
     magic: &[
         Magic { at: 0, bytes: b"CDF\x01" },

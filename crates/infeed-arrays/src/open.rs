@@ -2,6 +2,7 @@
 
 use crate::{
     array::{Array, NamedArrays},
+    boxes::{BoxSource, Form},
     object::Object,
     source::{ArraySource, Part, Parts, RowKind},
 };
@@ -141,7 +142,15 @@ pub(crate) fn open(
     }
     let (kind, files) = (request.entry.name, objects.len());
     let found = Parts { kind, store, objects, files, parts, names, rows, map, notes };
-    Ok(Opened::Rows(Arc::new(ArraySource::build(found)?)))
+    finish(found, &args)
+}
+
+/// Makes a source of what was found: of rows, or of boxes if the arguments ask for them.
+pub(crate) fn finish(found: Parts, args: &Args) -> Result<Opened> {
+    Ok(Opened::Rows(match Form::read(args)? {
+        Some(form) => Arc::new(BoxSource::build(found, form)?),
+        None => Arc::new(ArraySource::build(found)?),
+    }))
 }
 
 /// The arrays of a part in the order of the fields.

@@ -16,15 +16,15 @@ use std::{
 
 /// Files in memory, which notes what is read and announced.
 #[derive(Debug, Default)]
-struct Files {
-    files: BTreeMap<String, Bytes>,
-    far: bool,
-    announced: Mutex<Vec<Range<u64>>>,
-    reads: Mutex<Vec<Range<u64>>>,
+pub(crate) struct Files {
+    pub(crate) files: BTreeMap<String, Bytes>,
+    pub(crate) far: bool,
+    pub(crate) announced: Mutex<Vec<Range<u64>>>,
+    pub(crate) reads: Mutex<Vec<Range<u64>>>,
 }
 
 impl Files {
-    fn new(files: &[(&str, Vec<u8>)]) -> Self {
+    pub(crate) fn new(files: &[(&str, Vec<u8>)]) -> Self {
         let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone().into()));
         Files { files: files.collect(), ..Files::default() }
     }
@@ -74,7 +74,7 @@ fn entry(name: &str) -> &'static FormatEntry {
     ENTRIES.iter().find(|entry| entry.name == name).unwrap()
 }
 
-fn open(
+pub(crate) fn open(
     store: &Arc<Files>,
     format: &str,
     paths: &[&str],
@@ -105,7 +105,7 @@ fn npy(rows: usize, width: usize) -> Vec<u8> {
 }
 
 /// An archive as `numpy.savez` writes it, with the sizes in 64 bits.
-fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
         let mut crc = crate::npz::Crc::new();
@@ -157,7 +157,7 @@ fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// The rows of a field, through `fill` and through `fetch`, which must agree.
-fn rows(source: &dyn Source, field: &str, wanted: &[u64]) -> Vec<Vec<u8>> {
+pub(crate) fn rows(source: &dyn Source, field: &str, wanted: &[u64]) -> Vec<Vec<u8>> {
     let fields = [Arc::from(field)];
     let place = source.spec().position(field).unwrap();
     let width = source.spec().fields[place].1.fixed_bytes().unwrap();
@@ -173,7 +173,7 @@ fn rows(source: &dyn Source, field: &str, wanted: &[u64]) -> Vec<Vec<u8>> {
     filled
 }
 
-fn numbers(row: &[u8]) -> Vec<u16> {
+pub(crate) fn numbers(row: &[u8]) -> Vec<u16> {
     row.chunks(2).map(|n| u16::from_ne_bytes([n[0], n[1]])).collect()
 }
 

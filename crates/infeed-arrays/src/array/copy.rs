@@ -5,10 +5,10 @@ const TILE: u64 = 16;
 
 /// One axis of a copy: how many elements, and how far apart neighbours are in the source and in the target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Axis {
-    pub(super) count: u64,
-    pub(super) from: u64,
-    pub(super) to: u64,
+pub(crate) struct Axis {
+    pub(crate) count: u64,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
 }
 
 /// Axes without those of one element, and with neighbours that lie behind each other in both made one.
@@ -28,7 +28,7 @@ fn merged(axes: &[Axis], size: u64) -> (Vec<Axis>, u64) {
 
 /// Copies a box of elements of `size` bytes; `turned` reverses the bytes of each. The axes are those of the target, whose
 /// elements lie in C order. Returns `None` if something lies outside of `source` or `target`.
-pub(super) fn copy(axes: &[Axis], size: usize, turned: bool, source: &[u8], target: &mut [u8]) -> Option<()> {
+pub(crate) fn copy(axes: &[Axis], size: usize, turned: bool, source: &[u8], target: &mut [u8]) -> Option<()> {
     if axes.iter().any(|axis| axis.count == 0) {
         return Some(());
     }
@@ -36,14 +36,14 @@ pub(super) fn copy(axes: &[Axis], size: usize, turned: bool, source: &[u8], targ
     let run = usize::try_from(run).ok()?;
     // Runs that are long enough are copied whole and turned where they are.
     if run > size || outer.is_empty() || size > 8 {
-        return runs(&outer, run, 0, 0, source, target, &mut |out| turn(out, size, turned));
+        return runs(&outer, Run { bytes: run, size, turned }, (0, 0), source, target);
     }
     match size {
         1 => elements::<1>(&outer, turned, source, target),
         2 => elements::<2>(&outer, turned, source, target),
         4 => elements::<4>(&outer, turned, source, target),
         8 => elements::<8>(&outer, turned, source, target),
-        _ => runs(&outer, run, 0, 0, source, target, &mut |out| turn(out, size, turned)),
+        _ => runs(&outer, Run { bytes: run, size, turned }, (0, 0), source, target),
     }
 }
 
@@ -58,26 +58,35 @@ pub(super) fn turn(out: &mut [u8], size: usize, turned: bool) {
     }
 }
 
-fn runs(
-    axes: &[Axis],
-    run: usize,
-    from: u64,
-    to: u64,
-    source: &[u8],
-    target: &mut [u8],
-    finish: &mut dyn FnMut(&mut [u8]),
-) -> Option<()> {
-    let Some((axis, inner)) = axes.split_first() else {
+/// Bytes that lie behind each other in both, and what is done to their elements.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    bytes: usize,
+    size: usize,
+    turned: bool,
+}
+
+impl Run {
+    #[inline]
+    fn copy(self, from: u64, to: u64, source: &[u8], target: &mut [u8]) -> Option<()> {
         let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
-        let out = target.get_mut(to..to.checked_add(run)?)?;
-        out.copy_from_slice(source.get(from..from.checked_add(run)?)?);
-        finish(out);
-        return Some(());
-    };
-    for n in 0..axis.count {
-        runs(inner, run, from + n * axis.from, to + n * axis.to, source, target, finish)?;
+        let out = target.get_mut(to..to.checked_add(self.bytes)?)?;
+        out.copy_from_slice(source.get(from..from.checked_add(self.bytes)?)?);
+        turn(out, self.size, self.turned);
+        Some(())
     }
-    Some(())
+}
+
+fn runs(axes: &[Axis], run: Run, (from, to): (u64, u64), source: &[u8], target: &mut [u8]) -> Option<()> {
+    match axes {
+        [] => run.copy(from, to, source, target),
+        // Most runs are copied here: rows of a patch are short.
+        [axis] => {
+            (0..axis.count).try_for_each(|n| run.copy(from + n * axis.from, to + n * axis.to, source, target))
+        }
+        [axis, inner @ ..] => (0..axis.count)
+            .try_for_each(|n| runs(inner, run, (from + n * axis.from, to + n * axis.to), source, target)),
+    }
 }
 
 /// Element by element. The two axes along which source and target are walked fastest are walked in tiles, so that no cache line

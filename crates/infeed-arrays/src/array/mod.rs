@@ -4,6 +4,7 @@ mod copy;
 mod plain;
 mod text;
 
+pub(crate) use copy::{Axis, copy};
 pub(crate) use plain::{Plain, Seal};
 pub(crate) use text::fixed_texts;
 
@@ -80,6 +81,11 @@ pub trait Array: Debug + Send + Sync {
     /// Returns the shape of the parts that are decoded as a whole, if there are such parts.
     fn chunk(&self) -> Option<&[u64]> {
         None
+    }
+
+    /// Returns the shape of its chunks, if elements can only be had by decoding all of one. Others are read where they lie.
+    fn packed(&self) -> Option<&[u64]> {
+        self.chunk()
     }
 
     /// Says which bytes a box needs.

@@ -107,6 +107,10 @@ impl Array for Plain {
         self.chunk.as_deref()
     }
 
+    fn packed(&self) -> Option<&[u64]> {
+        None
+    }
+
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>> {
         let inside = |((start, count), n): ((&u64, &u64), &u64)| {
             start.checked_add(*count).is_some_and(|end| end <= *n)

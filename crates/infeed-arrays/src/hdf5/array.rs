@@ -130,6 +130,12 @@ impl Array for Hdf5Array {
         self.chunk.as_deref()
     }
 
+    fn packed(&self) -> Option<&[u64]> {
+        // Axes that lie in elements cannot be cut by the reader.
+        let plain = self.reader.dataset().pipeline.filters.is_empty() && self.inner == 0;
+        self.chunk.as_deref().filter(|_| !plain)
+    }
+
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>> {
         let outer = self.shape.len() - self.inner;
         let inside = |range: Range<usize>| slab.start.get(range.clone()).zip(slab.count.get(range));

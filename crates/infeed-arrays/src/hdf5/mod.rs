@@ -5,6 +5,7 @@ mod choose;
 mod error;
 
 use crate::{
+    boxes::with_boxes,
     object::Object,
     open::{AXIS, FoundArrays, READ, files, kind, open as open_files, row_kind, stem, wanted},
 };
@@ -34,8 +35,11 @@ whose axis has the length that most of them have.
 
 The file is read without the C library, by all threads at once. Where chunks are is read once, when the file is opened. Chunks that \
 hold several rows are decoded once and kept while their rows are needed (`blocks`). Filters: shuffle, deflate, fletcher32, lzf, nbit, \
-scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.",
-    params: &[ROWS, AXIS, VARIABLES, READ],
+scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.
+
+Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
+boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
+    params: &with_boxes::<16>(&[ROWS, AXIS, VARIABLES, READ]),
     endings: &[".h5", ".hdf5", ".he5", ".nc4", ".nc"],
     magic: &[Magic { at: 0, bytes: SIGNATURE }],
     can: Can { blocks: true, ..Can::ROWS },

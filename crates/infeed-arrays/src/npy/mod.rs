@@ -2,6 +2,7 @@
 
 use crate::{
     array::{Array, Element, NamedArrays, Plain, Seal},
+    boxes::with_boxes,
     object::Object,
     open::{
         AXIS, FIELDS, FoundArrays, READ, choose, files, kind, open as open_files, row_kind, stem, wanted,
@@ -28,8 +29,11 @@ refused: reading them would run code from the file.
 files are named one by one.
 * `\"file\"`: all of a file. This is meant if a path is a folder or a pattern. Arrays may differ in the lengths of their axes.
 
-Rows in Fortran order share their bytes, so they are turned around many at a time and kept (`blocks`).",
-    params: &[ROWS, AXIS, FIELDS, READ],
+Rows in Fortran order share their bytes, so they are turned around many at a time and kept (`blocks`).
+
+Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
+boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
+    params: &with_boxes::<16>(&[ROWS, AXIS, FIELDS, READ]),
     endings: &[".npy"],
     magic: &[Magic { at: 0, bytes: b"\x93NUMPY" }],
     can: Can { blocks: true, ..Can::ROWS },

@@ -7,6 +7,7 @@ pub use zip::fuzz_npz;
 
 use crate::{
     array::{Array, NamedArrays, Seal},
+    boxes::with_boxes,
     npy::{self, HEAD},
     object::Object,
     open::{
@@ -34,8 +35,11 @@ array is compared when all of it is read.
 
 * `\"file\"`: all of a file, which is what is meant if nothing is given. Arrays may differ in the lengths of their axes from file to file.
 * `\"axis\"`: one step along `axis` of every array, which must be equally long. Several files are laid end to end. A deflated array is \
-inflated as a whole for any of its rows, and kept.",
-    params: &[ROWS, AXIS, FIELDS, READ],
+inflated as a whole for any of its rows, and kept.
+
+Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
+boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
+    params: &with_boxes::<16>(&[ROWS, AXIS, FIELDS, READ]),
     endings: &[".npz"],
     magic: &[Magic { at: 0, bytes: b"PK\x03\x04" }],
     can: Can { blocks: true, ..Can::ROWS },

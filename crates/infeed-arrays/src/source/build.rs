@@ -9,18 +9,18 @@ use infeed_core::{Dim, Error, FieldSpec, Result, Spec, Store, Sums, blocks::Bloc
 use std::sync::{Arc, Mutex};
 
 /// Bytes of a block that is decoded as a whole. Two of them fit into the memory of the cache.
-const LARGEST_BLOCK: u64 = 512 << 20;
+pub(crate) const LARGEST_BLOCK: u64 = 512 << 20;
 /// Bytes of blocks that a shuffle may have open at a time.
-const MIXED: u64 = 256 << 20;
+pub(crate) const MIXED: u64 = 256 << 20;
 /// Bytes of a row: more than any machine has.
-const LARGEST_ROW: u64 = 1 << 46;
+pub(crate) const LARGEST_ROW: u64 = 1 << 46;
 /// Bytes that one request to a store far away should bring.
 const REQUEST: u64 = 2 << 20;
 /// Files are mapped if their rows are below this, where a read for each row would cost more than its bytes. Larger rows are
 /// read straight into batches.
-const SMALL_ROW: u64 = 128 << 10;
+pub(crate) const SMALL_ROW: u64 = 128 << 10;
 /// So many files are mapped: processes have a limit.
-const MOST_MAPPED: usize = 1024;
+pub(crate) const MOST_MAPPED: usize = 1024;
 
 /// What opening has found.
 #[derive(Debug)]
@@ -41,12 +41,12 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    fn place(&self, part: &Part) -> String {
+    pub(crate) fn place(&self, part: &Part) -> String {
         let name = &part.name;
         if part.key.starts_with('/') { format!("`{name}`, group {}", part.key) } else { format!("`{name}`") }
     }
 
-    fn axis(&self) -> Option<i64> {
+    pub(crate) fn axis(&self) -> Option<i64> {
         match self.rows {
             RowKind::Axis(axis) => Some(axis),
             RowKind::Whole => None,
@@ -54,7 +54,7 @@ impl Parts {
     }
 
     /// The shape of a row, and how many there are.
-    fn row(&self, part: &Part, field: usize) -> Result<(Vec<u64>, u64)> {
+    pub(crate) fn row(&self, part: &Part, field: usize) -> Result<(Vec<u64>, u64)> {
         let mut shape = part.arrays[field].shape().to_vec();
         let rows = match self.axis() {
             None => 1,
@@ -84,7 +84,7 @@ impl Parts {
     }
 
     /// The number of rows of a part, which its fields must agree about.
-    fn count(&self, part: &Part) -> Result<u64> {
+    pub(crate) fn count(&self, part: &Part) -> Result<u64> {
         let counts: Vec<u64> = (0..self.names.len())
             .map(|field| self.row(part, field).map(|(_, rows)| rows))
             .collect::<Result<_>>()?;
@@ -102,7 +102,7 @@ impl Parts {
     }
 
     /// The spec of a field: that of the first part, with what differs from part to part left open.
-    fn spec(&self, field: usize) -> Result<FieldSpec> {
+    pub(crate) fn spec(&self, field: usize) -> Result<FieldSpec> {
         let Some(first) = self.parts.first() else { return Err(Error::argument("there are no files")) };
         let name = &self.names[field];
         let element = first.arrays[field].element();
@@ -153,7 +153,8 @@ impl Parts {
     }
 }
 
-fn kind(element: Element) -> String {
+/// What an element is called in messages.
+pub(crate) fn kind(element: Element) -> String {
     match element {
         Element::Number(dtype) => dtype.name().to_owned(),
         Element::Text(_) => "text".to_owned(),

@@ -118,7 +118,7 @@ impl ArraySource {
 }
 
 /// Sorts ranges; those that touch are one.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
     for range in ranges {

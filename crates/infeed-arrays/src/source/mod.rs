@@ -23,7 +23,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-pub(crate) use build::Parts;
+pub(crate) use build::{LARGEST_BLOCK, LARGEST_ROW, MIXED, MOST_MAPPED, Parts, SMALL_ROW, kind};
+pub(crate) use far::joined;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +91,7 @@ struct Blocks {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    pub(crate) static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 impl ArraySource {

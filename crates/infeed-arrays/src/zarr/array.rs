@@ -139,6 +139,11 @@ impl Array for ZarrArray {
         Some(&self.chunk)
     }
 
+    fn packed(&self) -> Option<&[u64]> {
+        // Axes that lie in elements cannot be cut by the reader.
+        (!self.reader.is_plain() || self.inner > 0).then_some(&*self.chunk)
+    }
+
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>> {
         let outer = self.shape.len() - self.inner;
         let whole = |at: usize| slab.start.get(at) == Some(&0) && slab.count.get(at) == Some(&self.shape[at]);

@@ -6,9 +6,10 @@ mod error;
 mod stores;
 
 use crate::{
+    boxes::with_boxes,
     object::Object,
-    open::{AXIS, ordered, stem, wanted},
-    source::{ArraySource, Part, Parts, RowKind},
+    open::{AXIS, finish, ordered, stem, wanted},
+    source::{Part, Parts, RowKind},
 };
 use choose::Opened as OpenedStore;
 use infeed_core::{
@@ -33,8 +34,11 @@ have.
 Objects are listed once, when the store is opened; a chunk that is not there has the fill value. The indices of shards are read then, \
 too, so that a row of a sharded array takes only the chunks that it needs. Chunks that hold several rows are decoded once and kept \
 while their rows are needed (`blocks`). Codecs: blosc, blosc2, zstd, gzip, zlib, lz4, bz2, shuffle, delta, transpose, \
-sharding_indexed, checksums, and others of numcodecs for numbers.",
-    params: &[AXIS, VARIABLES],
+sharding_indexed, checksums, and others of numcodecs for numbers.
+
+Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
+boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
+    params: &with_boxes::<14>(&[AXIS, VARIABLES]),
     endings: &[".zarr"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },
@@ -98,5 +102,5 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let (kind, rows) = (request.entry.name, RowKind::Axis(axis));
     let files = listings.len();
     let found = Parts { kind, store, objects, files, parts, names: fields, rows, map: false, notes };
-    Ok(Opened::Rows(Arc::new(ArraySource::build(found)?)))
+    finish(found, &args)
 }

@@ -170,8 +170,8 @@ impl<B: Block> BlockCache<B> {
         self.trim(&mut state);
     }
 
-    /// Sets the part of the memory for blocks that were decoded once; for tests.
-    #[doc(hidden)]
+    /// Sets the part of the memory for blocks that were decoded once. Where blocks come back within an epoch, as chunks do that boxes
+    /// share, that is all of it: then the block that was not used for the longest time goes first.
     pub fn set_passing(&self, bytes: u64) {
         self.lock().passing = bytes;
     }

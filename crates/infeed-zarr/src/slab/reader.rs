@@ -91,6 +91,11 @@ impl Reader {
         usize::try_from(elements.checked_mul(self.datatype.size as u64)?).ok()
     }
 
+    /// Whether chunks are stored as they are, so that a part of one can be read alone.
+    pub fn is_plain(&self) -> bool {
+        self.chain().is_plain()
+    }
+
     /// Bytes of a decoded chunk.
     pub fn chunk_bytes(&self) -> usize {
         self.unit_bytes
