@@ -172,7 +172,8 @@ def test_netcdf_files_open_the_same_way(tmp_path: Path) -> None:
         file["t2m"].attrs["scale_factor"] = 0.1
     got = read(infeed.open(path))
     assert sorted(got) == ["t2m", "time"]
-    same(got["t2m"], values(">i2", (12, 3)))
+    np.testing.assert_allclose(got["t2m"], values(">i2", (12, 3)) * 0.1, rtol=1e-6)
+    same(read(infeed.hdf5(path, mask_and_scale=False))["t2m"], values(">i2", (12, 3)))
 
 
 def test_a_soft_link_and_a_user_block(tmp_path: Path) -> None:

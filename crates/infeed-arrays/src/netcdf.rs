@@ -4,11 +4,11 @@
 //! [`Plain`] is all that reading needs.
 
 use crate::{
-    array::{Array, Element, NamedArrays, Plain},
+    array::{Array, Element, NamedArrays, Plain, Scaling},
     boxes::with_boxes,
     lengths::{by_length, notes},
     object::Object,
-    open::{AXIS, FoundArrays, READ, files, missing, open as open_files, stem, wanted},
+    open::{AXIS, FoundArrays, MASK_AND_SCALE, READ, files, missing, open as open_files, stem, wanted},
     source::RowKind,
 };
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use infeed_core::{
     Can, Dtype, Error, FileLook, FolderLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Param, Result,
     Shard, Store, StoreExt, Sure,
 };
-use infeed_netcdf3::{ByteSource, Error as Inner, File, Kind, Limits, ReadError, Variable};
+use infeed_netcdf3::{ByteSource, Error as Inner, File, Kind, Limits, ReadError, Value, Variable};
 use std::{ops::Range, sync::Arc};
 
 /// The table row of this format.
@@ -26,13 +26,14 @@ pub(crate) const ENTRY: FormatEntry = FormatEntry {
     details: "\
 The fields are the names of variables. A row is one step along `axis` of each: along the record dimension, or the first one. Without \
 `variables`, all are taken whose axis has the length that most of them have. Variables of characters are text, with the last \
-dimension as its length. Several files are laid end to end. `scale_factor`, `add_offset` and `_FillValue` are not applied.
+dimension as its length. Several files are laid end to end. Values are as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` \
+say, unless `mask_and_scale` is false.
 
 netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells which is which.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<15>(&[AXIS, VARIABLES, READ]),
+    params: &with_boxes::<16>(&[AXIS, VARIABLES, MASK_AND_SCALE, READ]),
     endings: &[".nc", ".cdf", ".nc3"],
     magic: &[
         Magic { at: 0, bytes: b"CDF\x01" },
@@ -71,6 +72,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
     let axis = args.int("axis", -32)?;
     let names = wanted(&args, "variables")?;
+    let scale = args.flag("mask_and_scale")?;
     let shards = files(request)?.shards;
     // What is taken of every file is settled by the first.
     let (names, notes) = match (names, shards.first()) {
@@ -80,7 +82,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     };
     open_files(request, shards, (RowKind::Axis(axis), notes), |object: &Object| {
         let file = open_file(request.store, object.shard())?;
-        Ok(vec![FoundArrays { key: stem(object.name()), arrays: arrays(&file, object, &names)? }])
+        Ok(vec![FoundArrays { key: stem(object.name()), arrays: arrays(&file, object, &names, scale)? }])
     })
 }
 
@@ -99,15 +101,26 @@ fn shape(variable: &Variable) -> &[u64] {
     }
 }
 
-fn arrays(file: &File, object: &Object, names: &[String]) -> Result<NamedArrays> {
+fn arrays(file: &File, object: &Object, names: &[String], scale: bool) -> Result<NamedArrays> {
     let has = || file.variables().iter().map(|variable| variable.name.as_str());
     let one = |name: &String| {
         let Some(variable) = file.variables().iter().find(|variable| variable.name == *name) else {
             return Err(missing(&format!("`{}`", object.name()), name, has()));
         };
-        Ok((Arc::from(name.as_str()), array(variable, object)?))
+        let array = array(variable, object)?;
+        let array = if scale { scaling(variable).apply(array) } else { array };
+        Ok((Arc::from(name.as_str()), array))
     };
     names.iter().map(one).collect()
+}
+
+/// What the attributes of a variable say about its values.
+fn scaling(variable: &Variable) -> Scaling {
+    Scaling::of(|name| match variable.attributes.iter().find(|(own, _)| own == name) {
+        Some((_, Value::Floats(values))) => values.clone(),
+        Some((_, Value::Integers(values))) => values.iter().map(|value| *value as f64).collect(),
+        _ => Vec::new(),
+    })
 }
 
 fn array(variable: &Variable, object: &Object) -> Result<Arc<dyn Array>> {

@@ -2,7 +2,7 @@
 
 use crate::array::{Array, Pieces, Scratch, Seal, Slab};
 use bytes::Bytes;
-use infeed_core::{Error, Result, Shard, Store, StoreExt};
+use infeed_core::{Error, Result, Shard, Store, StoreExt, memory};
 use std::{ops::Range, sync::Arc};
 
 /// Bytes of pieces that are held at a time while a box is read.
@@ -133,6 +133,16 @@ pub(crate) fn fill(
     out: &mut [u8],
     scratch: &mut Scratch,
 ) -> Result<()> {
+    if let Some(scaled) = array.scaled() {
+        let elements = usize::try_from(slab.elements()).unwrap_or(usize::MAX);
+        let size = elements.saturating_mul(scaled.inner().element().size());
+        let mut stored = std::mem::take(&mut scratch.stored);
+        memory::resize(&mut stored, size)?;
+        let filled = fill(objects, scaled.inner(), slab, &mut stored, scratch);
+        let converted = filled.and_then(|()| scaled.convert(&stored, out));
+        scratch.stored = stored;
+        return converted;
+    }
     let pieces = array.plan(slab)?;
     let (mut wanted, mut held) = (Vec::new(), 0);
     for piece in 0..pieces.len() {

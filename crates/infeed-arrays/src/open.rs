@@ -24,6 +24,12 @@ pub(crate) const FIELDS: Param = Param {
     default: Some("null"),
     about: "the fields to read; all of them if not given",
 };
+pub(crate) const MASK_AND_SCALE: Param = Param {
+    name: "mask_and_scale",
+    python: "bool",
+    default: Some("true"),
+    about: "apply `scale_factor`, `add_offset`, `_FillValue`, `missing_value` and `valid_range`",
+};
 pub(crate) const READ: Param = Param {
     name: "read",
     python: "Read",

@@ -2,10 +2,12 @@
 
 mod copy;
 mod plain;
+mod scaled;
 mod text;
 
 pub(crate) use copy::{Axis, copy};
 pub(crate) use plain::{Plain, Seal};
+pub(crate) use scaled::{NAMES as SCALING_NAMES, Scaled, Scaling, number};
 pub(crate) use text::fixed_texts;
 
 use infeed_core::{Dtype, Result};
@@ -96,6 +98,13 @@ pub trait Array: Debug + Send + Sync {
         None
     }
 
+    /// Returns the array with its attributes, if they change its values: then [`Pieces::place`] writes elements as they are stored.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn scaled(&self) -> Option<&Scaled> {
+        None
+    }
+
     /// Returns the texts of elements that [`Pieces::place`] gave.
     fn texts(&self, elements: &[u8]) -> Result<Vec<String>>;
 }
@@ -146,5 +155,7 @@ pub struct Scratch {
     pub(crate) zarr: infeed_zarr::Scratch,
     /// For members of archives.
     pub(crate) inflated: Vec<u8>,
+    /// For elements as they are stored, where attributes change them.
+    pub(crate) stored: Vec<u8>,
     pub(crate) inflate: crate::npz::Inflate,
 }

@@ -2,12 +2,12 @@
 
 use super::{array, error::at_opening};
 use crate::{
-    array::NamedArrays,
+    array::{NamedArrays, SCALING_NAMES, Scaling},
     lengths::{by_length, notes},
     open::missing,
 };
 use infeed_core::{Error, Result};
-use infeed_hdf5::{Class, Dataset, Entry, File, Kind};
+use infeed_hdf5::{Class, Dataset, Entry, File, Kind, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// What is taken of every file.
@@ -18,12 +18,15 @@ pub(super) struct Chooser {
     names: Option<Vec<String>>,
     /// Data sets of another length, which were left out.
     others: Vec<String>,
+    /// Whether attributes change values.
+    scale: bool,
 }
 
 impl Chooser {
-    pub(super) fn new(rows: &'static str, axis: i64, names: Option<Vec<String>>) -> Self {
+    pub(super) fn new(rows: &'static str, axis: i64, names: Option<Vec<String>>, scale: bool) -> Self {
         let bare = |name: String| name.trim_matches('/').to_owned();
-        Chooser { rows, axis, names: names.map(|all| all.into_iter().map(bare).collect()), others: vec![] }
+        let names = names.map(|all| all.into_iter().map(bare).collect());
+        Chooser { rows, axis, names, others: vec![], scale }
     }
 
     /// Settles what is taken, by the first file, if nobody said it.
@@ -123,11 +126,34 @@ impl Chooser {
             };
             for member in chosen {
                 let field = if member.is_empty() { bare.clone() } else { format!("{bare}.{member}") };
-                out.push((Arc::from(field), array::open(file, name, dataset.clone(), member)?));
+                let array = array::open(file, name, dataset.clone(), member)?;
+                // Members of compounds have no attributes of their own.
+                let scale = self.scale && member.is_empty();
+                let array = if scale { scaling(file, name, &dataset.path)?.apply(array) } else { array };
+                out.push((Arc::from(field), array));
             }
         }
         Ok(out)
     }
+}
+
+/// What the attributes of a data set say about its values.
+fn scaling(file: &File, name: &str, path: &str) -> Result<Scaling> {
+    let failed = |e| at_opening(name, e);
+    let mut known: Vec<(String, Vec<f64>)> = Vec::new();
+    for attribute in file.attributes(path).map_err(failed)? {
+        if SCALING_NAMES.contains(&attribute.name.as_str()) {
+            let numbers = match file.value(&attribute).map_err(failed)? {
+                Value::Floats(values) => values,
+                Value::Integers(values) => values.into_iter().map(|value| value as f64).collect(),
+                _ => Vec::new(),
+            };
+            known.push((attribute.name, numbers));
+        }
+    }
+    Ok(Scaling::of(|name| {
+        known.iter().find(|(own, _)| own == name).map_or_else(Vec::new, |(_, numbers)| numbers.clone())
+    }))
 }
 
 /// The data sets of a file.

@@ -7,7 +7,9 @@ mod error;
 use crate::{
     boxes::with_boxes,
     object::Object,
-    open::{AXIS, FoundArrays, READ, files, kind, open as open_files, row_kind, stem, wanted},
+    open::{
+        AXIS, FoundArrays, MASK_AND_SCALE, READ, files, kind, open as open_files, row_kind, stem, wanted,
+    },
 };
 use bytes::Bytes;
 use choose::Chooser;
@@ -23,8 +25,9 @@ pub(crate) const ENTRY: FormatEntry = FormatEntry {
     about: "HDF5 and netCDF-4: data sets as rows along an axis, one row a file or a group",
     details: "\
 The fields are the paths of data sets without the first slash (`x`, `train/x`); a compound type gives one field for each of its members \
-(`x.member`). Numbers of any width and byte order, bool, enums (as their numbers), arrays in elements, and text, one a row. netCDF-4 \
-files are read as they are stored: `scale_factor`, `add_offset` and `_FillValue` are not applied.
+(`x.member`). Numbers of any width and byte order, bool, enums (as their numbers), arrays in elements, and text, one a row. Values are \
+as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` say where a data set has such attributes (netCDF-4 files do), unless \
+`mask_and_scale` is false.
 
 `rows` says what a row is:
 
@@ -39,7 +42,7 @@ scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[ROWS, AXIS, VARIABLES, READ]),
+    params: &with_boxes::<17>(&[ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
     endings: &[".h5", ".hdf5", ".he5", ".nc4", ".nc"],
     magic: &[Magic { at: 0, bytes: SIGNATURE }],
     can: Can { blocks: true, ..Can::ROWS },
@@ -78,7 +81,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let shards = files(request)?.shards;
     let axis = args.int("axis", -32)?;
     // What is taken of every file is settled by the first.
-    let chooser = Chooser::new(rows, axis, names);
+    let chooser = Chooser::new(rows, axis, names, args.flag("mask_and_scale")?);
     let first = shards.first().map(|shard| open_file(request.store, shard)).transpose()?;
     let chooser = match &first {
         Some((file, name)) => chooser.settle(file, name)?,

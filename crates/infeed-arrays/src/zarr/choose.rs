@@ -6,12 +6,13 @@ use super::{
     stores::Listing,
 };
 use crate::{
-    array::NamedArrays,
+    array::{Array as OpenArray, Element, NamedArrays, Scaling, number},
     lengths::{by_length, notes},
     open::missing,
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use infeed_core::{Error, Result, Shard};
-use infeed_zarr::{Array, Class, Kind, Limits, Tree};
+use infeed_zarr::{Array, Class, Json, Kind, Limits, Tree};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -85,7 +86,7 @@ impl Opened {
     }
 
     /// Opens these arrays.
-    pub(super) fn open(&self, names: &[String], threads: usize) -> Result<Chosen> {
+    pub(super) fn open(&self, names: &[String], scale: bool, threads: usize) -> Result<Chosen> {
         let mut out = Chosen { arrays: Vec::new(), objects: Vec::new() };
         let mut known: HashMap<String, Arc<Places>> = HashMap::new();
         for wanted in names {
@@ -120,7 +121,10 @@ impl Opened {
                 let reader = self.tree.reader(array.clone(), member);
                 let reader = reader.map_err(|e| at_opening(&self.listing.name, e))?;
                 let opened = ZarrArray::open(&self.listing, reader, member, &places, threads)?;
-                out.arrays.push((Arc::from(field), Arc::new(opened)));
+                let opened: Arc<dyn OpenArray> = Arc::new(opened);
+                let opened =
+                    if scale && member.is_empty() { scaling(&array, &*opened).apply(opened) } else { opened };
+                out.arrays.push((Arc::from(field), opened));
             }
         }
         Ok(out)
@@ -134,5 +138,37 @@ impl Opened {
             objects.push(shard.clone());
         }
         places
+    }
+}
+
+/// What the attributes of an array say about its values.
+fn scaling(array: &Array, opened: &dyn OpenArray) -> Scaling {
+    let scaling = Scaling::of(|name| {
+        let found = array.attributes.iter().rev().find(|(own, _)| own == name);
+        found.map_or_else(Vec::new, |(_, value)| numbers(value))
+    });
+    // In version 2, xarray keeps the value of what is missing where Zarr keeps that of what was never written.
+    let xarray = array.version == 2 && array.names.iter().any(Option::is_some);
+    let fill = match opened.element() {
+        Element::Number(dtype) if xarray && scaling.is_packed() => number(dtype, &array.fill),
+        _ => None,
+    };
+    match fill {
+        Some(fill) => scaling.and_missing(fill),
+        None => scaling,
+    }
+}
+
+/// The numbers of an attribute. xarray writes floats as texts: their 8 bytes in base 64.
+fn numbers(value: &Json) -> Vec<f64> {
+    match value {
+        Json::Number(text) => text.parse().into_iter().collect(),
+        Json::List(all) => all.iter().flat_map(numbers).collect(),
+        Json::Text(text) if text == "NaN" => vec![f64::NAN],
+        Json::Text(text) => {
+            let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+            bytes.map(f64::from_le_bytes).into_iter().collect()
+        }
+        _ => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ mod stores;
 use crate::{
     boxes::with_boxes,
     object::Object,
-    open::{AXIS, finish, ordered, stem, wanted},
+    open::{AXIS, MASK_AND_SCALE, finish, ordered, stem, wanted},
     source::{Part, Parts, RowKind},
 };
 use choose::Opened as OpenedStore;
@@ -26,7 +26,8 @@ pub(crate) const ENTRY: FormatEntry = FormatEntry {
 A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders, which are laid end to end. \
 The fields are the paths of arrays without the first slash (`x`, `train/x`); a store that is one array has the field `data`. Structures \
 give one field for each of their members (`x.member`), complex numbers two (`x.r`, `x.i`). Numbers in either byte order, bool, times (as \
-their numbers), and text of fixed length, one a row. `scale_factor`, `add_offset` and `_FillValue` are not applied.
+their numbers), and text of fixed length, one a row. Values are as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` \
+say where an array has such attributes, unless `mask_and_scale` is false.
 
 A row is one step along `axis` of every array. Without `variables`, all arrays are taken whose axis has the length that most of them \
 have.
@@ -38,7 +39,7 @@ sharding_indexed, checksums, and others of numcodecs for numbers.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<14>(&[AXIS, VARIABLES]),
+    params: &with_boxes::<15>(&[AXIS, VARIABLES, MASK_AND_SCALE]),
     endings: &[".zarr"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },
@@ -76,6 +77,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
     let axis = args.int("axis", -32)?;
     let names = wanted(&args, "variables")?;
+    let scale = args.flag("mask_and_scale")?;
     let listings: Vec<Arc<stores::Listing>> = stores::find(request)?.into_iter().map(Arc::new).collect();
     let Some(first) = listings.first() else {
         return Err(Error::argument("there is no Zarr store to read"));
@@ -85,7 +87,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     // Several stores are opened at a time, or several shards of one.
     let inside = (request.threads / listings.len()).max(1);
     let chosen = parallel::map(listings.len(), request.threads, |at| {
-        OpenedStore::new(Arc::clone(&listings[at]))?.open(&names, inside)
+        OpenedStore::new(Arc::clone(&listings[at]))?.open(&names, scale, inside)
     })?;
     let store: Arc<dyn Store> = Arc::clone(request.store);
     let (mut objects, mut parts) = (Vec::new(), Vec::new());
