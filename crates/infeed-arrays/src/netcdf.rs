@@ -82,7 +82,10 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     };
     open_files(request, shards, (RowKind::Axis(axis), notes), |object: &Object| {
         let file = open_file(request.store, object.shard())?;
-        Ok(vec![FoundArrays { key: stem(object.name()), arrays: arrays(&file, object, &names, scale)? }])
+        let named = |variable: &Variable| (Arc::from(variable.name.as_str()), variable.dimensions.clone());
+        let dimensions = file.variables().iter().map(named).collect();
+        let arrays = arrays(&file, object, &names, scale)?;
+        Ok(vec![FoundArrays { key: stem(object.name()), arrays, dimensions }])
     })
 }
 

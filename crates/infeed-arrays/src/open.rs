@@ -1,7 +1,7 @@
 //! From paths and arguments to a source: what the formats share.
 
 use crate::{
-    array::{Array, NamedArrays},
+    array::{Array, Dimensions, NamedArrays},
     boxes::{BoxSource, Form},
     object::Object,
     source::{ArraySource, Part, Parts, RowKind},
@@ -41,6 +41,7 @@ pub(crate) const READ: Param = Param {
 pub(crate) struct FoundArrays {
     pub(crate) key: String,
     pub(crate) arrays: NamedArrays,
+    pub(crate) dimensions: Dimensions,
 }
 
 /// The files of a request.
@@ -143,7 +144,8 @@ pub(crate) fn open(
             let shard = objects[object].shard();
             let (name, stamp) = (Arc::clone(&shard.name), Stamp::of(shard));
             let arrays = ordered(request.entry, &name, set.arrays, &names)?;
-            parts.push(Part { object, file: object, name, key: set.key, stamp, arrays });
+            let dimensions = set.dimensions;
+            parts.push(Part { object, file: object, name, key: set.key, stamp, arrays, dimensions });
         }
     }
     let (kind, files) = (request.entry.name, objects.len());

@@ -44,6 +44,7 @@ pub mod target;
 pub mod tensor;
 pub mod transform;
 pub mod value;
+mod variable;
 pub mod view;
 
 pub use batch_transform::{BatchBlock, BatchMut, BatchTransform};
@@ -77,3 +78,4 @@ pub use target::{Boxes, Canvas, Masks, Move, Moves, Points, Reach, TargetRule};
 pub use tensor::Tensor;
 pub use transform::{Context, Transform};
 pub use value::Value;
+pub use variable::Variable;

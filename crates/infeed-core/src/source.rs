@@ -1,6 +1,6 @@
 //! Sources: rows by number.
 
-use crate::{Cache, Error, Record, Result, Shard, Spec, format::Fields};
+use crate::{Cache, Error, Record, Result, Shard, Spec, Variable, format::Fields};
 use serde_json::{Map, Value as Json};
 use std::{fmt::Debug, ops::Range, sync::Arc};
 
@@ -166,6 +166,11 @@ pub trait Source: Debug + Send + Sync {
     /// Returns the number of rows.
     fn rows(&self) -> u64 {
         self.shard_rows().iter().sum()
+    }
+
+    /// Returns how the variables of an array format lie in their files; empty for other formats.
+    fn variables(&self) -> Vec<Variable> {
+        Vec::new()
     }
 
     /// Describes the source for `explain()`.

@@ -11,7 +11,7 @@ pub(crate) use scaled::{NAMES as SCALING_NAMES, Scaled, Scaling, number};
 pub(crate) use text::fixed_texts;
 
 use infeed_core::{Dtype, Result};
-use std::{fmt::Debug, ops::Range, sync::Arc};
+use std::{collections::HashMap, fmt::Debug, ops::Range, sync::Arc};
 
 /// What an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,11 @@ pub trait Array: Debug + Send + Sync {
     /// Says which bytes a box needs.
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>>;
 
+    /// Returns what was done to these parts, in the order in which it was done.
+    fn filters(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns how its rows along an axis lie, if no element has to be moved or changed.
     fn dense(&self, _axis: usize) -> Option<Dense> {
         None
@@ -108,6 +113,9 @@ pub trait Array: Debug + Send + Sync {
     /// Returns the texts of elements that [`Pieces::place`] gave.
     fn texts(&self, elements: &[u8]) -> Result<Vec<String>>;
 }
+
+/// The names of axes, by field.
+pub(crate) type Dimensions = HashMap<Arc<str>, Vec<String>>;
 
 /// Arrays by the names of the fields that they are.
 pub(crate) type NamedArrays = Vec<(Arc<str>, Arc<dyn Array>)>;

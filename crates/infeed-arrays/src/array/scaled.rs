@@ -131,6 +131,10 @@ impl Array for Scaled {
         self.inner.chunk()
     }
 
+    fn filters(&self) -> Vec<String> {
+        self.inner.filters()
+    }
+
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>> {
         self.inner.plan(slab)
     }

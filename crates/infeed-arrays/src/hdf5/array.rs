@@ -130,6 +130,10 @@ impl Array for Hdf5Array {
         self.chunk.as_deref()
     }
 
+    fn filters(&self) -> Vec<String> {
+        self.reader.dataset().pipeline.filters.iter().map(|filter| filter.name.clone()).collect()
+    }
+
     fn packed(&self) -> Option<&[u64]> {
         // Axes that lie in elements cannot be cut by the reader.
         let plain = self.reader.dataset().pipeline.filters.is_empty() && self.inner == 0;

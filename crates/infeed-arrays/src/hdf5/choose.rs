@@ -2,13 +2,21 @@
 
 use super::{array, error::at_opening};
 use crate::{
-    array::{NamedArrays, SCALING_NAMES, Scaling},
+    array::{Dimensions, NamedArrays, SCALING_NAMES, Scaling},
     lengths::{by_length, notes},
     open::missing,
 };
 use infeed_core::{Error, Result};
 use infeed_hdf5::{Class, Dataset, Entry, File, Kind, Value};
 use std::{collections::BTreeMap, sync::Arc};
+
+/// The arrays of a file, or of one of its groups.
+#[derive(Default)]
+pub(super) struct Chosen {
+    pub(super) group: Option<String>,
+    pub(super) arrays: NamedArrays,
+    pub(super) dimensions: Dimensions,
+}
 
 /// What is taken of every file.
 pub(super) struct Chooser {
@@ -70,11 +78,11 @@ impl Chooser {
     }
 
     /// Opens the arrays of a file: one set of them, or one for each group, with its path.
-    pub(super) fn arrays(&self, file: &Arc<File>, name: &str) -> Result<Vec<(Option<String>, NamedArrays)>> {
+    pub(super) fn arrays(&self, file: &Arc<File>, name: &str) -> Result<Vec<Chosen>> {
         let names = self.names.as_deref().unwrap_or_default();
         let all = Listed::new(file, name)?;
         if self.rows != "group" {
-            return Ok(vec![(None, self.open(file, &all, "", names)?)]);
+            return Ok(vec![self.open(file, &all, "", names)?]);
         }
         let mut groups: Vec<&str> =
             all.paths().filter_map(|path| path.rsplit_once('/')).map(|(group, _)| group).collect();
@@ -96,12 +104,15 @@ impl Chooser {
                 all.paths().take(20).collect::<Vec<_>>().join(", ")
             )));
         }
-        let one = |group: &str| Ok((Some(format!("/{group}")), self.open(file, &all, group, names)?));
+        let one = |group: &str| {
+            let found = self.open(file, &all, group, names)?;
+            Ok(Chosen { group: Some(format!("/{group}")), ..found })
+        };
         groups.into_iter().map(one).collect()
     }
 
-    fn open(&self, file: &Arc<File>, all: &Listed<'_>, group: &str, names: &[String]) -> Result<NamedArrays> {
-        let (name, mut out) = (all.name, NamedArrays::new());
+    fn open(&self, file: &Arc<File>, all: &Listed<'_>, group: &str, names: &[String]) -> Result<Chosen> {
+        let (name, mut out) = (all.name, Chosen::default());
         for wanted in names {
             let path = if group.is_empty() { wanted.clone() } else { format!("{group}/{wanted}") };
             let (dataset, prefix) = all.find(&path)?;
@@ -124,13 +135,16 @@ impl Chooser {
                 Some(prefix) => wanted[..wanted.len() - prefix.len() - 1].to_owned(),
                 None => wanted.clone(),
             };
+            let dimensions = all.dimensions(&dataset.path)?;
             for member in chosen {
                 let field = if member.is_empty() { bare.clone() } else { format!("{bare}.{member}") };
                 let array = array::open(file, name, dataset.clone(), member)?;
                 // Members of compounds have no attributes of their own.
                 let scale = self.scale && member.is_empty();
                 let array = if scale { scaling(file, name, &dataset.path)?.apply(array) } else { array };
-                out.push((Arc::from(field), array));
+                let field: Arc<str> = Arc::from(field);
+                out.dimensions.insert(Arc::clone(&field), dimensions.clone());
+                out.arrays.push((field, array));
             }
         }
         Ok(out)
@@ -186,6 +200,21 @@ impl<'a> Listed<'a> {
             Err(infeed_hdf5::Error::NotFound(_)) => Ok(None),
             other => other.map(Some).map_err(|e| at_opening(self.name, e)),
         }
+    }
+
+    /// The names of the axes of a data set, as netCDF keeps them: each is the data set of that name. Empty if it has none.
+    fn dimensions(&self, path: &str) -> Result<Vec<String>> {
+        let failed = |e| at_opening(self.name, e);
+        let attributes = self.file.attributes(path).map_err(failed)?;
+        let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else {
+            return Ok(Vec::new());
+        };
+        let Value::Objects(axes) = self.file.value(list).map_err(failed)? else { return Ok(Vec::new()) };
+        let named = |address: &u64| {
+            let found = self.entries.iter().find(|(_, entry)| entry.address == Some(*address));
+            found.map(|(path, _)| path.rsplit('/').next().unwrap_or(path).to_owned())
+        };
+        Ok(axes.iter().map(|axis| axis.first().and_then(named).unwrap_or_else(|| "?".to_owned())).collect())
     }
 
     /// Finds a data set, or a member of one: `x`, `x.member`.

@@ -93,7 +93,11 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         let found = chooser.arrays(&Arc::new(file), &name)?;
         Ok(found
             .into_iter()
-            .map(|(key, arrays)| FoundArrays { key: key.unwrap_or_else(|| stem(&name)), arrays })
+            .map(|found| FoundArrays {
+                key: found.group.unwrap_or_else(|| stem(&name)),
+                arrays: found.arrays,
+                dimensions: found.dimensions,
+            })
             .collect())
     })
 }

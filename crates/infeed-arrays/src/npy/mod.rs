@@ -1,7 +1,7 @@
 //! NumPy's `.npy` files: one array, or one array of structures.
 
 use crate::{
-    array::{Array, Element, NamedArrays, Plain, Seal},
+    array::{Array, Dimensions, Element, NamedArrays, Plain, Seal},
     boxes::with_boxes,
     object::Object,
     open::{
@@ -72,7 +72,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let kind = kind(&args, rows)?;
     open_files(request, found.shards, (kind, String::new()), |object| {
         let arrays = choose(&format!("`{}`", object.name()), arrays(object)?, names.as_deref())?;
-        Ok(vec![FoundArrays { key: stem(object.name()), arrays }])
+        Ok(vec![FoundArrays { key: stem(object.name()), arrays, dimensions: Dimensions::new() }])
     })
 }
 

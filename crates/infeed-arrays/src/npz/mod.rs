@@ -6,7 +6,7 @@ mod zip;
 pub use zip::fuzz_npz;
 
 use crate::{
-    array::{Array, NamedArrays, Seal},
+    array::{Array, Dimensions, NamedArrays, Seal},
     boxes::with_boxes,
     npy::{self, HEAD},
     object::Object,
@@ -68,7 +68,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let kind = kind(&args, rows)?;
     open_files(request, files(request)?.shards, (kind, String::new()), |object| {
         let arrays = arrays(object, names.as_deref())?;
-        Ok(vec![FoundArrays { key: stem(object.name()), arrays }])
+        Ok(vec![FoundArrays { key: stem(object.name()), arrays, dimensions: Dimensions::new() }])
     })
 }
 

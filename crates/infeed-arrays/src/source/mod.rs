@@ -1,17 +1,18 @@
 //! Arrays of many files as one source.
 //!
 //! `build` checks that the files go together and settles fields, rows and blocks. `reading` implements the source for the
-//! engine. `dense` writes rows that lie in files as they do in batches. `band` decodes and keeps blocks. `far` says which bytes
+//! engine. `facts` says how variables lie in their files. `dense` writes rows that lie in files as they do in batches. `band` decodes and keeps blocks. `far` says which bytes
 //! rows need.
 
 mod band;
 mod build;
 mod dense;
+mod facts;
 mod far;
 mod reading;
 
 use crate::{
-    array::{Array, Element, Scratch, Slab},
+    array::{Array, Dimensions, Element, Scratch, Slab},
     object::{Object, fill},
 };
 use band::Band;
@@ -50,6 +51,7 @@ pub(crate) struct Part {
     pub(crate) stamp: Option<Stamp>,
     /// One for each field.
     pub(crate) arrays: Vec<Arc<dyn Array>>,
+    pub(crate) dimensions: Dimensions,
 }
 
 /// Rows of arrays, by number.

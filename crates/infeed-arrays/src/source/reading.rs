@@ -3,7 +3,8 @@
 use super::{ArraySource, axis_of};
 use crate::array::Element;
 use infeed_core::{
-    Bytes, Cache, Error, Fetching, Hold, ReadCost, Record, Result, Shard, Source, Spec, Tensor, Value, memory,
+    Bytes, Cache, Error, Fetching, Hold, ReadCost, Record, Result, Shard, Source, Spec, Tensor, Value,
+    Variable, memory,
 };
 use std::{ops::Range, sync::Arc};
 
@@ -143,6 +144,10 @@ impl Source for ArraySource {
     fn set_memory(&self, bytes: u64) {
         self.cache.set_memory(bytes);
         self.store.set_memory(bytes);
+    }
+
+    fn variables(&self) -> Vec<Variable> {
+        self.facts()
     }
 
     fn describe(&self) -> String {

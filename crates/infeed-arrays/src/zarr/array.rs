@@ -144,6 +144,10 @@ impl Array for ZarrArray {
         (!self.reader.is_plain() || self.inner > 0).then_some(&*self.chunk)
     }
 
+    fn filters(&self) -> Vec<String> {
+        self.reader.array().codecs().into_iter().map(str::to_owned).collect()
+    }
+
     fn plan<'a>(&'a self, slab: &'a Slab) -> Result<Box<dyn Pieces + 'a>> {
         let outer = self.shape.len() - self.inner;
         let whole = |at: usize| slab.start.get(at) == Some(&0) && slab.count.get(at) == Some(&self.shape[at]);

@@ -6,7 +6,7 @@ use super::{
     stores::Listing,
 };
 use crate::{
-    array::{Array as OpenArray, Element, NamedArrays, Scaling, number},
+    array::{Array as OpenArray, Dimensions, Element, NamedArrays, Scaling, number},
     lengths::{by_length, notes},
     open::missing,
 };
@@ -25,6 +25,7 @@ const DATA: &str = "data";
 pub(super) struct Chosen {
     pub(super) arrays: NamedArrays,
     pub(super) objects: Vec<Shard>,
+    pub(super) dimensions: Dimensions,
 }
 
 /// An open store.
@@ -87,7 +88,7 @@ impl Opened {
 
     /// Opens these arrays.
     pub(super) fn open(&self, names: &[String], scale: bool, threads: usize) -> Result<Chosen> {
-        let mut out = Chosen { arrays: Vec::new(), objects: Vec::new() };
+        let mut out = Chosen { arrays: Vec::new(), objects: Vec::new(), dimensions: Dimensions::new() };
         let mut known: HashMap<String, Arc<Places>> = HashMap::new();
         for wanted in names {
             let (array, prefix) = self.find(wanted)?;
@@ -124,7 +125,10 @@ impl Opened {
                 let opened: Arc<dyn OpenArray> = Arc::new(opened);
                 let opened =
                     if scale && member.is_empty() { scaling(&array, &*opened).apply(opened) } else { opened };
-                out.arrays.push((Arc::from(field), opened));
+                let field: Arc<str> = Arc::from(field);
+                let named = array.names.iter().map(|name| name.clone().unwrap_or_else(|| "?".to_owned()));
+                out.dimensions.insert(Arc::clone(&field), named.collect());
+                out.arrays.push((field, opened));
             }
         }
         Ok(out)

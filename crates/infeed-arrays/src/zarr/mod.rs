@@ -98,7 +98,8 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         let name = Arc::clone(&listing.name);
         let arrays = ordered(request.entry, &name, set.arrays, &fields)?;
         let (key, stamp) = (stem(&name), listing.stamp());
-        parts.push(Part { object: objects.len(), file, name, key, stamp, arrays });
+        let dimensions = set.dimensions;
+        parts.push(Part { object: objects.len(), file, name, key, stamp, arrays, dimensions });
         objects.extend(set.objects.into_iter().map(|shard| Object::new(&store, shard)));
     }
     let (kind, rows) = (request.entry.name, RowKind::Axis(axis));

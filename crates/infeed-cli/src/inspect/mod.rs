@@ -3,6 +3,7 @@
 pub(crate) mod beginning;
 mod disk;
 mod fields;
+mod variables;
 
 use crate::{
     args::InspectArgs,
@@ -72,6 +73,10 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
     }
     text += &facts.render();
     text += &format!("\n{}\n{}", bold("Fields"), survey_table(&survey));
+    let variables = source.variables();
+    if !variables.is_empty() {
+        text += &format!("\n{}\n{}", bold("Variables"), variables::text(&variables));
+    }
     if !rows.is_empty() {
         text += &format!("\n{}\n{}", bold("First rows"), preview_text(source, &rows));
     }
@@ -88,6 +93,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Report, Fault> {
         "first_error": survey.error,
         "fields": survey.fields.iter().map(Field::json).collect::<Vec<Json>>(),
         "decode": decode,
+        "variables": variables::json(&variables),
         "preview": rows.iter().map(Row::json).collect::<Vec<Json>>(),
     });
     Ok(Report { text, json })
