@@ -91,6 +91,8 @@ def write_arrays(root: Path) -> None:
         with h5py.File(root / f"volumes-{k}.h5", "w") as file:
             file.create_dataset("image", data=np.zeros((20, 64, 64), "f4"), chunks=(4, 64, 64), compression="gzip")
             file["label"] = np.arange(20)
+    with h5py.File(root / "scans.h5", "w") as file:
+        file["image"], file["label"] = np.zeros((4, 1, 64, 64, 64), "f4"), np.zeros((4, 64, 64, 64), "i8")
     with h5py.File(root / "events.h5", "w") as file:
         for k in range(4):
             file[f"{k}/hits"], file[f"{k}/energy"] = np.zeros((k + 1, 3), "f4"), 0.5 * k

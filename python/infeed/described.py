@@ -99,7 +99,7 @@ def type_of(param: dict[str, Any]) -> str:
     """The Python type annotation of a parameter."""
     if param["python"] != "str":
         return str(param["python"])
-    return _WORDS.get(param["about"]) or _WORDS.get(param["name"], "str")
+    return _WORDS.get(param["about"].partition(";")[0]) or _WORDS.get(param["name"], "str")
 
 
 _EVALUATED: dict[str, Any] = {}

@@ -20,9 +20,9 @@ class Transform:
 class BatchTransform(Transform): ...
 
 class Resize(Transform):
-    """resize: an int is the new short side, (height, width) the new size
-    * size: short side, or (height, width)
-    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos
+    """resize: an int is the new short side of an image, (height, width) the new size; a list gives the lengths of the last axes of an array, and integers take the nearest element
+    * size: short side, or (height, width); for arrays the lengths of the last axes: (64, 64, 64)
+    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos; for arrays nearest, or bilinear: linear over all axes
     * max_size: longest side allowed when size is an int
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
@@ -30,28 +30,28 @@ class Resize(Transform):
     def __init__(self, size: int | Sequence[int], interpolation: Interpolation = 'bilinear', max_size: int | None = None, antialias: bool = True) -> None: ...
 
 class CenterCrop(Transform):
-    """the middle of the image
-    * size: size, or (height, width)
+    """the middle of the image, or of the last axes of an array
+    * size: size, or (height, width); for arrays the lengths of the last axes: (64, 64, 64)
     """
 
     def __init__(self, size: int | Sequence[int]) -> None: ...
 
 class RandomCrop(Transform):
-    """a rectangle of this size anywhere in the image, after optional padding
-    * size: size, or (height, width)
-    * padding: pixels added: all sides, (left/right, top/bottom) or (left, top, right, bottom)
-    * pad_if_needed: pad images that are smaller than the crop instead of refusing them
-    * fill: colour of pixels outside the image, one number or one per channel
+    """a rectangle of this size anywhere in the image, after optional padding; a box over the last axes of an array
+    * size: size, or (height, width); for arrays the lengths of the last axes: (64, 64, 64)
+    * padding: pixels added: all sides, (left/right, top/bottom) or (left, top, right, bottom); for arrays one number
+    * pad_if_needed: pad images and arrays that are smaller than the crop instead of refusing them
+    * fill: colour of pixels outside the image, one number or one per channel; for arrays the value outside
     """
 
-    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False, fill: int | Sequence[int] = 0) -> None: ...
+    def __init__(self, size: int | Sequence[int], padding: int | Sequence[int] | None = None, pad_if_needed: bool = False, fill: float | Sequence[float] = 0) -> None: ...
 
 class RandomResizedCrop(Transform):
-    """a crop of random area and aspect ratio, resized to one size
-    * size: size, or (height, width)
-    * scale: smallest and largest share of the image's area
-    * ratio: smallest and largest width / height
-    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos
+    """a crop of random area and aspect ratio, resized to one size; of an array a box over the last axes
+    * size: size, or (height, width); for arrays the lengths of the last axes: (64, 64, 64)
+    * scale: smallest and largest share of the image's area, or of the volume of the axes
+    * ratio: smallest and largest width / height; with other than two axes, of the shares of two axes that the box takes
+    * interpolation: nearest, box, bilinear, hamming, bicubic or lanczos; for arrays nearest, or bilinear: linear over all axes
     * antialias: filter over all source pixels when shrinking, as Pillow does; False is plain interpolation
     """
 
@@ -73,12 +73,12 @@ class RandomVerticalFlip(Transform):
 
 class Pad(Transform):
     """add a border
-    * padding: pixels added: all sides, (left/right, top/bottom) or (left, top, right, bottom)
-    * fill: colour of pixels outside the image, one number or one per channel
+    * padding: pixels added: all sides, (left/right, top/bottom) or (left, top, right, bottom); for arrays a pair for each of the last axes, ((before, after), ...), as numpy.pad has
+    * fill: colour of pixels outside the image, one number or one per channel; for arrays the value outside
     * padding_mode: constant (fill), edge (repeat the last pixel), reflect or symmetric (mirror without or with it)
     """
 
-    def __init__(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0, padding_mode: PaddingMode = 'constant') -> None: ...
+    def __init__(self, padding: int | Sequence[int] | Sequence[Sequence[int]], fill: float | Sequence[float] = 0, padding_mode: PaddingMode = 'constant') -> None: ...
 
 class RandomIoUCrop(Transform):
     """a crop that overlaps with a box by a random share, as for SSD; boxes whose middle is outside leave
@@ -263,12 +263,13 @@ class RandomApply(Transform):
     def __init__(self, transforms: Sequence[Transform], p: float = 0.5) -> None: ...
 
 class Normalize(Transform):
-    """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first
-    * mean: mean of each channel, in 0..1
-    * std: standard deviation of each channel, in the same units
+    """(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float, and that of images channels-first; arrays keep their axes and are not scaled
+    * mean: mean of each channel, in 0..1 for u8 images; or, for arrays, what infeed stats made, as a path or a dict: each field takes its own numbers
+    * std: standard deviation of each channel, in the same units; not with infeed stats
+    * axis: for arrays: the axis of channels, if there is more than one mean
     """
 
-    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None: ...
+    def __init__(self, mean: float | Sequence[float] | str | dict[str, object], std: float | Sequence[float] | None = None, axis: int | None = None) -> None: ...
 
 class RandomErasing(Transform):
     """paint over a rectangle of random place, area and shape, with a given probability
@@ -302,9 +303,9 @@ class BlockMask(Transform):
     def __init__(self, patches: int | Sequence[int], ratio: float | Sequence[float] = 0.4, min_patches: int = 16, max_patches: int | None = None, min_aspect: float = 0.3, p: float = 1.0) -> None: ...
 
 class ToDtype(Transform):
-    """another element type: u8, f32, f16 or bf16; for masks also the integer types
-    * dtype: "f32", "f16", "bf16", "u8", or a NumPy or torch dtype
-    * scale: map 0..255 to 0..1 when going from u8 to float
+    """another element type: u8, f32, f16 or bf16; for masks also the integer types; for arrays any, as NumPy's astype, with numbers that an integer type cannot hold becoming its nearest one and NaN 0
+    * dtype: "f32", "f16", "bf16", "u8", ..., or a NumPy or torch dtype
+    * scale: map 0..255 to 0..1 when going from u8 to float; for arrays there is Scale
     """
 
     def __init__(self, dtype: object, scale: bool = False) -> None: ...
@@ -318,6 +319,92 @@ class ToHWC(Transform):
     """axes in the order height, width, channels"""
 
     def __init__(self) -> None: ...
+
+class RandomFlip(Transform):
+    """mirror axes of an array, each with a given probability; several fields are mirrored alike
+    * axes: the axes; from the end, so that an image with channels and its mask agree
+    * p: probability for each axis
+    """
+
+    def __init__(self, axes: int | Sequence[int] = (-1,), p: float = 0.5) -> None: ...
+
+class RandomRot90(Transform):
+    """turn an array by 0, 90, 180 or 270 degrees in the plane of two axes; several fields are turned alike
+    * axes: two axes, or a list of pairs that are turned one after the other, each by an angle of its own
+    """
+
+    def __init__(self, axes: Sequence[int] | Sequence[Sequence[int]] = (-2, -1)) -> None: ...
+
+class Transpose(Transform):
+    """the axes of an array in another order
+    * axes: for each axis of the result, the axis it was before: (2, 0, 1) makes channels first of channels last
+    """
+
+    def __init__(self, axes: Sequence[int]) -> None: ...
+
+class Scale(Transform):
+    """value * factor + offset of an array, as CF's scale_factor and add_offset; the result is float
+    * factor: what values are multiplied by
+    * offset: what is added then
+    """
+
+    def __init__(self, factor: float = 1.0, offset: float = 0.0) -> None: ...
+
+class Clip(Transform):
+    """limit the values of an array, which keeps its type; NaN stays NaN
+    * low: smaller values become this one
+    * high: larger values become this one
+    """
+
+    def __init__(self, low: float | None = None, high: float | None = None) -> None: ...
+
+class Log1p(Transform):
+    """ln(1 + value) of an array, for values that span many magnitudes, such as rain; the result is float
+    * signed: keep the sign and take the logarithm of the size, so that all numbers have a result; otherwise values below -1 become NaN
+    """
+
+    def __init__(self, signed: bool = False) -> None: ...
+
+class RandomGamma(Transform):
+    """raise the values of an array to a random power, after its own range was mapped to 0..1, and map them back; the result is float
+    * gamma: smallest and largest power; as likely above 1 as below, measured in logarithms
+    * p: probability of doing it
+    """
+
+    def __init__(self, gamma: Sequence[float] = (0.7, 1.5), p: float = 0.5) -> None: ...
+
+class RandomNoise(Transform):
+    """add gaussian noise to an array; the result is float
+    * std: standard deviation, or the smallest and the largest one, in units of the values
+    * p: probability of doing it
+    """
+
+    def __init__(self, std: float | Sequence[float] = (0.0, 0.1), p: float = 1.0) -> None: ...
+
+class FillNan(Transform):
+    """replace NaN, and numbers that stand for no value, by a value; the array keeps its type
+    * value: what is put in their place
+    * missing: numbers that stand for no value too, such as netCDF's _FillValue and missing_value
+    """
+
+    def __init__(self, value: float = 0.0, missing: float | Sequence[float] | None = None) -> None: ...
+
+class RejectNan(Transform):
+    """refuse arrays with NaN, or with numbers that stand for no value; the error names the row, and on_error="skip" leaves it out
+    * missing: numbers that stand for no value too, such as netCDF's _FillValue and missing_value
+    """
+
+    def __init__(self, missing: float | Sequence[float] | None = None) -> None: ...
+
+class OneHot(Transform):
+    """a new axis with a one at the class and zeros elsewhere, for arrays of integers
+    * classes: how many classes there are: 0 to classes - 1
+    * axis: where the new axis is: 0 before all others, -1 behind them
+    * dtype: the type of the result
+    * ignore: a label that is no class and has zeros only, such as 255; others are refused
+    """
+
+    def __init__(self, classes: int, axis: int = 0, dtype: object = 'f32', ignore: int | None = None) -> None: ...
 
 class Tokenize(Transform):
     """text to tokens, with a tokenizer.json
@@ -341,14 +428,16 @@ class Truncate(Transform):
     def __init__(self, length: int, side: Side = 'right') -> None: ...
 
 class PadTo(Transform):
-    """fill arrays up to a length, or to a multiple of one, along their first dimension
+    """fill arrays up to a length, or to a multiple of one, along their first dimension; or up to a size of their last axes
     * length: elements that there are afterwards; longer arrays are refused
     * multiple: instead of length: the next multiple of this many elements
     * value: what is filled in
     * side: which end is filled up: right or left
+    * size: instead of length: the lengths of the last axes afterwards, (64, 64, 64)
+    * padding_mode: with size: constant (value), edge (repeat the last element), reflect or symmetric (mirror without or with it)
     """
 
-    def __init__(self, length: int | None = None, multiple: int | None = None, value: float = 0, side: Side = 'right') -> None: ...
+    def __init__(self, length: int | None = None, multiple: int | None = None, value: float = 0, side: Side = 'right', size: Sequence[int] | None = None, padding_mode: PaddingMode = 'constant') -> None: ...
 
 class MaskTokens(Transform):
     """hide tokens for masked language modelling, on=["tokens", "labels"]: two copies of the same tokens
@@ -411,4 +500,4 @@ class RandomMix(BatchTransform):
 
     def __init__(self, mixup_alpha: float = 1.0, cutmix_alpha: float = 1.0, num_classes: int | None = None, switch: float = 0.5, p: float = 1.0, label: str | None = None) -> None: ...
 
-__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "RandomApply", "Normalize", "RandomErasing", "RandomPatchMask", "BlockMask", "ToDtype", "ToCHW", "ToHWC", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]
+__all__ = ["BatchTransform", "Transform", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "Pad", "RandomIoUCrop", "RandomZoomOut", "RandomShortestSize", "ScaleJitter", "ColorJitter", "Grayscale", "RandomGrayscale", "GaussianBlur", "RandomRotation", "RandomAffine", "RandomPerspective", "RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomPosterize", "RandomSolarize", "RandomAdjustSharpness", "RandomAutocontrast", "RandomEqualize", "RandomApply", "Normalize", "RandomErasing", "RandomPatchMask", "BlockMask", "ToDtype", "ToCHW", "ToHWC", "RandomFlip", "RandomRot90", "Transpose", "Scale", "Clip", "Log1p", "RandomGamma", "RandomNoise", "FillNan", "RejectNan", "OneHot", "Tokenize", "Truncate", "PadTo", "MaskTokens", "CorruptSpans", "Length", "MixUp", "CutMix", "RandomMix"]

@@ -42,6 +42,17 @@ pub trait Transform: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Refuses fields that it would have to treat alike and cannot, because they differ: arrays of which the same part is taken
+    /// must agree in shape.
+    fn check_together(&self, _fields: &[(&str, &FieldSpec)]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns the transform for the field of this name, if that makes a difference: numbers that were computed for each field.
+    fn for_field(&self, _field: &str) -> Result<Option<Arc<dyn Transform>>> {
+        Ok(None)
+    }
+
     /// The value that pads the field it made, if samples of different length are padded into one array: what a loss
     /// ignores, for labels. `None` leaves the choice to the batch.
     fn pad_value(&self) -> Option<f64> {

@@ -5,7 +5,9 @@ use serde_json::{Map, Value as Json, json};
 
 /// Returns a value for every required argument; the others keep their defaults.
 pub(super) fn for_params(params: &[Param]) -> Map<String, Json> {
-    params.iter().filter(|p| p.default.is_none()).map(|p| (p.name.to_owned(), value(p))).collect()
+    // `std` of Normalize may only be left out where `mean` is a file.
+    let wanted = |p: &&Param| p.default.is_none() || p.name == "std";
+    params.iter().filter(wanted).map(|p| (p.name.to_owned(), value(p))).collect()
 }
 
 /// Known names first, since a Python type says little about which values are valid.

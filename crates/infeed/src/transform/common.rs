@@ -27,6 +27,14 @@ pub(super) const FILL: Param = Param {
     about: "colour of pixels outside the image, one number or one per channel",
 };
 
+/// The `fill` parameter of images and arrays.
+pub(super) const ANY_FILL: Param = Param {
+    name: "fill",
+    python: "float | Sequence[float]",
+    default: Some("0"),
+    about: "colour of pixels outside the image, one number or one per channel; for arrays the value outside",
+};
+
 /// Reads [`INTERPOLATION`].
 pub(super) fn filter(args: &Args) -> Result<Filter> {
     Ok(match args.text("interpolation")?.to_ascii_lowercase().as_str() {

@@ -2,9 +2,10 @@
 //! `torchvision.transforms.v2`.
 //!
 //! An image transform changes the view of an image, not its pixels, where it can: see [`infeed_core::Image`]. Those
-//! that need pixels use the crate `infeed-pixels` and the feature `images`. To add one, follow CONTRIBUTING.md: a
-//! folder, its `mod` line and its `ENTRY` here.
+//! that need pixels use the crate `infeed-pixels` and the feature `images`. Transforms of arrays share `array`; some work on
+//! both. To add one, follow CONTRIBUTING.md: a folder, its `mod` line and its `ENTRY` here.
 
+mod array;
 mod chain;
 mod common;
 mod patches;
@@ -20,18 +21,22 @@ mod tokens;
 mod auto_augment;
 mod block_mask;
 mod center_crop;
+mod clip;
 #[cfg(feature = "images")]
 mod color_jitter;
 #[cfg(feature = "text")]
 mod corrupt_spans;
+mod fill_nan;
 #[cfg(feature = "images")]
 mod gaussian_blur;
 #[cfg(feature = "images")]
 mod grayscale;
 mod length;
+mod log1p;
 #[cfg(feature = "text")]
 mod mask_tokens;
 mod normalize;
+mod one_hot;
 mod pad;
 mod pad_to;
 #[cfg(feature = "images")]
@@ -47,16 +52,20 @@ mod random_crop;
 #[cfg(feature = "images")]
 mod random_equalize;
 mod random_erasing;
+mod random_flip;
+mod random_gamma;
 #[cfg(feature = "images")]
 mod random_grayscale;
 mod random_horizontal_flip;
 mod random_iou_crop;
+mod random_noise;
 mod random_patch_mask;
 #[cfg(feature = "images")]
 mod random_perspective;
 #[cfg(feature = "images")]
 mod random_posterize;
 mod random_resized_crop;
+mod random_rot90;
 #[cfg(feature = "images")]
 mod random_rotation;
 mod random_shortest_size;
@@ -64,17 +73,22 @@ mod random_shortest_size;
 mod random_solarize;
 mod random_vertical_flip;
 mod random_zoom_out;
+mod reject_nan;
 mod resize;
+mod scale;
 mod scale_jitter;
 mod to_chw;
 mod to_dtype;
 mod to_hwc;
 #[cfg(feature = "text")]
 mod tokenize;
+mod transpose;
 #[cfg(feature = "images")]
 mod trivial_augment_wide;
 mod truncate;
 
+#[cfg(test)]
+mod array_tests;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
@@ -152,7 +166,22 @@ pub const SEQUENCES: &[&Entry<dyn Transform>] = &[
     &length::ENTRY,
 ];
 
-/// Returns all transforms.
+/// Every transform that works on arrays of numbers alone. Several of [`ENTRIES`] take arrays too.
+pub const ARRAYS: &[&Entry<dyn Transform>] = &[
+    &random_flip::ENTRY,
+    &random_rot90::ENTRY,
+    &transpose::ENTRY,
+    &scale::ENTRY,
+    &clip::ENTRY,
+    &log1p::ENTRY,
+    &random_gamma::ENTRY,
+    &random_noise::ENTRY,
+    &fill_nan::ENTRY,
+    &reject_nan::ENTRY,
+    &one_hot::ENTRY,
+];
+
+/// Returns all transforms that users choose from.
 pub fn entries() -> Vec<&'static Entry<dyn Transform>> {
-    ENTRIES.iter().chain(SEQUENCES).copied().collect()
+    ENTRIES.iter().chain(ARRAYS).chain(SEQUENCES).copied().collect()
 }

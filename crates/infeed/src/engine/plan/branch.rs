@@ -249,6 +249,9 @@ impl Branch {
             ));
         }
         self.check_left_behind(name, &fields, reach)?;
+        let together: Vec<(&str, &FieldSpec)> =
+            fields.iter().map(|at| (&*self.spec.fields[*at].0, &self.spec.fields[*at].1)).collect();
+        made.check_together(&together).map_err(|e| restage(e, &format!("map {name}")))?;
         let fields = if matches!(reach, Reach::Places | Reach::Scene) {
             self.join(name, fields, &made, stage)?
         } else {
@@ -257,7 +260,10 @@ impl Branch {
         let count = fields.len();
         for (place, at) in fields.into_iter().enumerate() {
             let label = format!("map {name} on `{}`", self.spec.fields[at].0);
-            let made = made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
+            let mut made =
+                made.at(place).map_err(|e| restage(e, &label))?.unwrap_or_else(|| Arc::clone(&made));
+            let own = made.for_field(&self.spec.fields[at].0).map_err(|e| restage(e, &label))?;
+            made = own.unwrap_or(made);
             let spec = made.spec(&self.spec.fields[at].1).map_err(|e| restage(e, &label))?;
             self.chains[at].pads_with = made.pad_value().or(self.chains[at].pads_with);
             self.chains[at].transforms.push((stage, ChainStep::Own(made)));

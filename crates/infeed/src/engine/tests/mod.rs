@@ -241,8 +241,12 @@ fn plans_fail_early_and_say_why() {
         ),
         (r#"{"op": "decode", "fields": {"n": {"name": "itn"}}}"#, "did you mean `int`?"),
         (
+            r#"{"op": "map", "name": "RandomHorizontalFlip", "on": ["n"]}"#,
+            "map RandomHorizontalFlip on `n`: works on images",
+        ),
+        (
             r#"{"op": "map", "name": "Resize", "on": ["n"], "args": {"size": 3}}"#,
-            "map Resize on `n`: works on images",
+            "map Resize on `n`: size=3 leaves open how many axes",
         ),
         (r#"{"op": "map", "name": "Resize", "args": {"size": 3}}"#, "finds no image"),
         (r#"{"op": "batch", "size": 0}"#, "at least 1"),

@@ -1,26 +1,44 @@
-//! `Normalize`: (value - mean) / std per channel, in float, channels first.
+//! `Normalize`: (value - mean) / std per channel, in float; images become channels-first.
 
-use super::common::need_image;
-use infeed_core::{
-    Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, PixelLayout, Result, Transform, Value,
+mod stats;
+
+use super::{
+    array::{
+        self, float_of, is_array, one_axis,
+        pointwise::{Op, Real, channels},
+    },
+    common::need_image,
 };
+use infeed_core::{
+    Args, Context, Dim, Dtype, Entry, Error, FieldSpec, Param, PixelLayout, Result, Tensor, Transform, Value,
+};
+use serde_json::Value as Json;
+use std::sync::Arc;
 
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "Normalize",
-    about: "(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float and channels-first",
+    about: "(value - mean) / std per channel; u8 images are scaled to 0..1 first; the result is float, and that of images \
+            channels-first; arrays keep their axes and are not scaled",
     params: &[
         Param {
             name: "mean",
-            python: "Sequence[float]",
+            python: "float | Sequence[float] | str | dict[str, object]",
             default: None,
-            about: "mean of each channel, in 0..1",
+            about: "mean of each channel, in 0..1 for u8 images; or, for arrays, what infeed stats made, as a path or a dict: \
+                    each field takes its own numbers",
         },
         Param {
             name: "std",
-            python: "Sequence[float]",
-            default: None,
-            about: "standard deviation of each channel, in the same units",
+            python: "float | Sequence[float] | None",
+            default: Some("null"),
+            about: "standard deviation of each channel, in the same units; not with infeed stats",
+        },
+        Param {
+            name: "axis",
+            python: "int | None",
+            default: Some("null"),
+            about: "for arrays: the axis of channels, if there is more than one mean",
         },
     ],
     build,
@@ -30,11 +48,24 @@ pub(super) const ENTRY: Entry<dyn Transform> = Entry {
 struct Normalize {
     mean: Vec<f64>,
     std: Vec<f64>,
+    axis: Option<i64>,
+    /// The statistics of all fields, until it is known which field it is.
+    stats: Option<Json>,
 }
 
 fn build(args: &Args) -> Result<Box<dyn Transform>> {
+    let axis = one_axis(args, "axis")?;
+    if let Some(stats) = stats::read(args)? {
+        if !args.is_none("std") {
+            return Err(args.error("std", "is part of what infeed stats made: leave it out"));
+        }
+        return Ok(Box::new(Normalize { mean: vec![], std: vec![], axis, stats: Some(stats) }));
+    }
+    if args.is_none("std") {
+        return Err(Error::argument("Normalize needs std, unless mean is what infeed stats made"));
+    }
     let (mean, std) = (args.floats("mean")?, args.floats("std")?);
-    if mean.len() != std.len() || mean.len() > 4 {
+    if mean.len() != std.len() || mean.is_empty() {
         return Err(
             args.error("std", &format!("must have one number per channel, as mean has ({})", mean.len()))
         );
@@ -42,7 +73,7 @@ fn build(args: &Args) -> Result<Box<dyn Transform>> {
     if std.iter().any(|s| *s <= 0.0) {
         return Err(args.error("std", "must be positive"));
     }
-    Ok(Box::new(Normalize { mean, std }))
+    Ok(Box::new(Normalize { mean, std, axis, stats: None }))
 }
 
 impl Normalize {
@@ -62,6 +93,58 @@ impl Normalize {
         }
         Ok(())
     }
+
+    /// The place of the channels in an array.
+    fn channels(&self, rank: usize) -> Result<usize> {
+        match self.axis {
+            Some(given) => array::axis("Normalize", "axis", given, rank),
+            None if self.mean.len() == 1 => Ok(0),
+            None => Err(Error::plan(
+                "Normalize",
+                format!(
+                    "has {} means: say which axis of the array has the channels with axis=",
+                    self.mean.len()
+                ),
+            )),
+        }
+    }
+
+    fn array_spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        let at = self.channels(input.shape.len())?;
+        if let Some(Dim::Fixed(n)) = input.shape.get(at)
+            && self.mean.len() != 1
+            && self.mean.len() != *n
+        {
+            return Err(Error::plan(
+                "Normalize",
+                format!(
+                    "has {} means, but axis {at} of the field has {n} channels: {input}",
+                    self.mean.len()
+                ),
+            ));
+        }
+        Ok(FieldSpec { dtype: float_of(input.dtype), ..input.clone() })
+    }
+
+    fn array(&self, tensor: &mut Tensor, context: &mut Context<'_>) -> Result<()> {
+        let axis = self.channels(tensor.shape.len())?;
+        let one = |(mean, std): (&f64, &f64)| Standard { mean: *mean, std: *std };
+        let ops: Vec<Standard> = self.mean.iter().zip(&self.std).map(one).collect();
+        channels(tensor, &ops, axis, context)
+    }
+}
+
+/// One channel.
+struct Standard {
+    mean: f64,
+    std: f64,
+}
+
+impl Op for Standard {
+    fn on<R: Real>(&self) -> impl FnMut(R) -> R {
+        let (mean, std) = (R::of(self.mean), R::of(self.std));
+        move |x| (x - mean) / std
+    }
 }
 
 impl Transform for Normalize {
@@ -70,7 +153,20 @@ impl Transform for Normalize {
     }
 
     fn spec(&self, input: &FieldSpec) -> Result<FieldSpec> {
+        if self.stats.is_some() {
+            let what = "statistics are for fields of arrays that map() names with on=";
+            return Err(Error::plan("Normalize", what));
+        }
+        if is_array(input) {
+            return self.array_spec(input);
+        }
         need_image("Normalize", input)?;
+        if self.axis.is_some() || self.mean.len() > 4 {
+            return Err(Error::plan(
+                "Normalize",
+                "axis, and more than four means, are for arrays: the field is an image",
+            ));
+        }
         if let Some((_, _, Dim::Fixed(c))) = input.image_dims()
             && self.mean.len() != 1
             && self.mean.len() != c
@@ -88,7 +184,17 @@ impl Transform for Normalize {
         Ok(out)
     }
 
-    fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
+    fn for_field(&self, field: &str) -> Result<Option<Arc<dyn Transform>>> {
+        let Some(stats) = &self.stats else { return Ok(None) };
+        let numbers = stats::of_field(stats, field)?;
+        let axis = self.axis.or(numbers.axis);
+        Ok(Some(Arc::new(Normalize { mean: numbers.mean, std: numbers.std, axis, stats: None })))
+    }
+
+    fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
+        if let Value::Tensor(tensor) = value {
+            return self.array(tensor, context);
+        }
         let image = value.image_mut()?;
         let c = usize::from(image.channels());
         if self.mean.len() != 1 && self.mean.len() != c {

@@ -23,6 +23,6 @@ fn every_mode() {
 
 #[test]
 fn reflect_does_not_repeat_the_edge() {
-    let order: Vec<i64> = (-2..5).map(|at| source(at, 3, Mode::Reflect)).collect();
+    let order: Vec<i64> = (-2..5).map(|at| Mode::Reflect.source(at, 3)).collect();
     assert_eq!(order, [2, 1, 0, 1, 2, 1, 0]);
 }

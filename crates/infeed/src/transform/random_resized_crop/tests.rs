@@ -3,7 +3,8 @@ use infeed_core::Rng;
 use proptest::prelude::*;
 
 fn transform(scale: (f64, f64), ratio: (f64, f64)) -> RandomResizedCrop {
-    RandomResizedCrop { height: 224, width: 224, scale, ratio, filter: Filter::Bilinear, antialias: true }
+    let size = Sides::of("RandomResizedCrop", &[224]);
+    RandomResizedCrop { size, scale, ratio, filter: Filter::Bilinear, antialias: true }
 }
 
 proptest! {

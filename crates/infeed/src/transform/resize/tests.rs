@@ -8,6 +8,7 @@ fn resize(json: &str) -> Result<Box<dyn Transform>> {
 #[test]
 fn short_side_as_torchvision() {
     let short = |side, longest| Resize {
+        sides: Sides::of("Resize", &[1]),
         size: Size::Short { side, longest },
         filter: Filter::Bilinear,
         antialias: true,

@@ -1,6 +1,9 @@
 //! `ToDtype`: converts to another dtype.
 
-use super::common::need_image;
+use super::{
+    array::{element::cast, is_array},
+    common::need_image,
+};
 use infeed_core::{
     Args, Context, Dtype, Entry, Error, FieldKind, FieldSpec, Param, Result, Transform, Value,
 };
@@ -8,19 +11,20 @@ use infeed_core::{
 /// The registry entry.
 pub(super) const ENTRY: Entry<dyn Transform> = Entry {
     name: "ToDtype",
-    about: "another element type: u8, f32, f16 or bf16; for masks also the integer types",
+    about: "another element type: u8, f32, f16 or bf16; for masks also the integer types; for arrays any, as NumPy's astype, with \
+            numbers that an integer type cannot hold becoming its nearest one and NaN 0",
     params: &[
         Param {
             name: "dtype",
             python: "object",
             default: None,
-            about: "\"f32\", \"f16\", \"bf16\", \"u8\", or a NumPy or torch dtype",
+            about: "\"f32\", \"f16\", \"bf16\", \"u8\", ..., or a NumPy or torch dtype",
         },
         Param {
             name: "scale",
             python: "bool",
             default: Some("false"),
-            about: "map 0..255 to 0..1 when going from u8 to float",
+            about: "map 0..255 to 0..1 when going from u8 to float; for arrays there is Scale",
         },
     ],
     build,
@@ -56,6 +60,15 @@ impl Transform for ToDtype {
             }
             return Ok(FieldSpec { dtype: self.dtype, ..input.clone() });
         }
+        if is_array(input) {
+            if self.scale {
+                return Err(Error::plan(
+                    "ToDtype",
+                    "scale is for images; Scale multiplies the values of arrays",
+                ));
+            }
+            return Ok(FieldSpec { dtype: self.dtype, ..input.clone() });
+        }
         need_image("ToDtype", input)?;
         if !images.contains(&self.dtype) {
             return Err(refuse("u8, f32, f16 or bf16 for images"));
@@ -71,7 +84,10 @@ impl Transform for ToDtype {
         Ok(out)
     }
 
-    fn apply(&self, value: &mut Value, _: &mut Context<'_>) -> Result<()> {
+    fn apply(&self, value: &mut Value, context: &mut Context<'_>) -> Result<()> {
+        if let Value::Tensor(tensor) = value {
+            return cast(tensor, self.dtype, context);
+        }
         let finish = &mut value.image_mut()?.finish;
         if self.scale && finish.dtype == Dtype::U8 && self.dtype != Dtype::U8 {
             finish.scale = [1.0 / 255.0; 4];
