@@ -40,6 +40,7 @@ _OFFERS = {
         "UnreadableError",
         "WorkerDied",
     ),
+    ".field_stats": ("stats",),
     ".launch": (
         "World",
         "world",
@@ -104,6 +105,7 @@ _INNER = (
     "batch",
     "doors",
     "errors",
+    "field_stats",
     "functions",
     "launch",
     "pipeline",

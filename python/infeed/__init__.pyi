@@ -12,6 +12,7 @@ from .errors import (
     UnreadableError,
     WorkerDied,
 )
+from .field_stats import stats
 from .launch import World, world
 from .pipeline import Pipeline
 from .reports import Field, Fields, Ledger, Quality, Stats, Verdict
@@ -109,6 +110,7 @@ __all__ = [
     "show",
     "sqlite",
     "stage",
+    "stats",
     "stores",
     "stream",
     "table",

@@ -4,6 +4,7 @@ use crate::cache::args::CacheArgs;
 use crate::index::IndexArgs;
 use crate::proxy::args::ProxyArgs;
 use crate::stage::StageArgs;
+use crate::stats::StatsArgs;
 #[cfg(all(feature = "text", feature = "tokens"))]
 use crate::tokenize::args::TokenizeArgs;
 #[cfg(feature = "tokens")]
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     /// Look at samples: fields and ranges, a grid of images (PNG), a page (HTML). In the Python package.
     #[command(disable_help_flag = true)]
     Show(ShowArgs),
+    /// Compute mean, deviation, range and percentiles of arrays, for Normalize.
+    Stats(StatsArgs),
     /// Measure how fast a recipe or a data set loads.
     Bench(BenchArgs),
     /// Prove that every row of an epoch was given exactly as often as promised, over all ranks and restarts.
@@ -238,6 +241,7 @@ fn after_help() -> String {
         #[cfg(feature = "images")]
         "infeed demo                          what this machine can do, in a few seconds",
         "infeed inspect 'train-*.tar'         what is in a data set",
+        "infeed stats era5.nc --out s.json    mean, deviation and range of every field",
         "infeed bench train.toml --sweep      how fast a pipeline is with 1, 2, 4, ... threads",
         "infeed verify-epoch run.toml *.json  prove that every row was given exactly once",
         #[cfg(feature = "tokens")]

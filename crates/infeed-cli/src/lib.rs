@@ -29,6 +29,7 @@ mod proxy;
 mod report;
 mod searching;
 mod stage;
+mod stats;
 mod table;
 #[cfg(all(feature = "text", feature = "tokens"))]
 mod tokenize;
@@ -119,6 +120,7 @@ fn dispatch(args: Vec<String>, json: bool) -> Result<Outcome, Fault> {
         #[cfg(all(feature = "text", feature = "tokens"))]
         Command::Tokenize(args) => tokenize::run(&args),
         Command::Stage(args) => stage::run(&args),
+        Command::Stats(args) => stats::run(&args),
         Command::Index(args) => {
             let (report, sound) = index::run(&args)?;
             return Ok(Outcome::Report(report, i32::from(!sound)));

@@ -19,6 +19,7 @@ mod run;
 mod search;
 mod stage;
 mod stores;
+mod survey;
 mod tables;
 mod writer;
 
@@ -52,6 +53,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(stage::stage, m)?)?;
     m.add_function(wrap_pyfunction!(stores::put_object, m)?)?;
     m.add_function(wrap_pyfunction!(stores::remove_object, m)?)?;
+    m.add_function(wrap_pyfunction!(survey::survey_recipe, m)?)?;
+    m.add_function(wrap_pyfunction!(survey::survey, m)?)?;
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::exit_when_closed, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;

@@ -45,6 +45,7 @@ mod sample;
 mod scout;
 mod sleep;
 mod state;
+mod survey;
 mod threads;
 mod worker;
 
@@ -57,6 +58,7 @@ pub use plan::{BatchSize, Identity, Opened, Plan, StreamPlan};
 pub use policy::OnError;
 pub use receipt::Changes;
 pub use run::{Next, Run, Waiting};
+pub use survey::Survey;
 
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,7 @@ mod length;
 mod log1p;
 #[cfg(feature = "text")]
 mod mask_tokens;
+mod moments;
 mod normalize;
 mod one_hot;
 mod pad;
@@ -97,6 +98,7 @@ mod tests;
 mod text_tests;
 
 pub use chain::Chain;
+pub(crate) use moments::{HEAD, NAME as MOMENTS, Tally};
 
 use infeed_core::{Entry, Transform};
 
@@ -184,4 +186,11 @@ pub const ARRAYS: &[&Entry<dyn Transform>] = &[
 /// Returns all transforms that users choose from.
 pub fn entries() -> Vec<&'static Entry<dyn Transform>> {
     ENTRIES.iter().chain(ARRAYS).chain(SEQUENCES).copied().collect()
+}
+
+/// Returns all transforms that a recipe may name: also those that the engine puts there itself.
+pub(crate) fn all() -> Vec<&'static Entry<dyn Transform>> {
+    let mut all = entries();
+    all.push(&moments::ENTRY);
+    all
 }

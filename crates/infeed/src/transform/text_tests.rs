@@ -133,8 +133,8 @@ fn values_are_where_they_should_be() {
 #[test]
 fn slips_are_named() {
     for (name, args, wanted) in [
-        ("PadTo", json!({}), "either length or multiple"),
-        ("PadTo", json!({"length": 3, "multiple": 2}), "either length or multiple"),
+        ("PadTo", json!({}), "one of length, multiple and size"),
+        ("PadTo", json!({"length": 3, "multiple": 2}), "one of length, multiple and size"),
         ("MaskTokens", json!({"mask": 5, "vocab": 3}), "not among"),
         ("MaskTokens", json!({"mask": 5, "vocab": 9, "keep": 0.9, "random": 0.9}), "more than 1"),
         ("CorruptSpans", json!({"sentinel_start": 9, "density": 0}), "density"),

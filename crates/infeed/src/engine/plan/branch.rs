@@ -230,7 +230,7 @@ impl Branch {
         stage: u64,
     ) -> Result<()> {
         let made: Arc<dyn Transform> =
-            Arc::from(families::find(&transform::entries(), name, "transform")?.make(args)?);
+            Arc::from(families::find(&transform::all(), name, "transform")?.make(args)?);
         if made.is_random() {
             self.random.get_or_insert_with(|| name.to_owned());
         }

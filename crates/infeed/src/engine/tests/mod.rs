@@ -246,7 +246,7 @@ fn plans_fail_early_and_say_why() {
         ),
         (
             r#"{"op": "map", "name": "Resize", "on": ["n"], "args": {"size": 3}}"#,
-            "map Resize on `n`: size=3 leaves open how many axes",
+            "map Resize on `n`: works on images, but the field is encoded bytes",
         ),
         (r#"{"op": "map", "name": "Resize", "args": {"size": 3}}"#, "finds no image"),
         (r#"{"op": "batch", "size": 0}"#, "at least 1"),

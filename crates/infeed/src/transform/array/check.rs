@@ -31,7 +31,7 @@ pub(in crate::transform) fn spec(tensor: &Tensor) -> FieldSpec {
 
 /// Makes a transform and applies it. What `spec` promises is compared with what came out.
 pub(in crate::transform) fn apply(name: &str, args: &str, tensor: &Tensor, row: u64) -> Result<Tensor> {
-    let table = crate::transform::entries();
+    let table = crate::transform::all();
     let made =
         infeed_core::registry::find(&table, name, "transform")?.make(&serde_json::from_str(args).unwrap())?;
     let promised = made.spec(&spec(tensor))?;
