@@ -75,6 +75,15 @@ def test_segmentation():
     assert "pixel accuracy" in out and "mean IoU" in out
 
 
+def test_diffusion_fields(tmp_path):
+    """The script itself checks that the loss fell."""
+    pytest.importorskip("torch")
+    pytest.importorskip("scipy")
+    out = run(str(EXAMPLES / "diffusion_fields.py"), "--folder", str(tmp_path / "fields"))
+    assert "t2m: mean" in out and '"steps": 150' in out
+    assert (tmp_path / "fields" / "stats.json").exists()
+
+
 def test_detection():
     """The script itself checks that boxes overlap more than before, and that classes are right."""
     pytest.importorskip("torch")
