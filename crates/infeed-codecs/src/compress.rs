@@ -1,4 +1,4 @@
-//! Compressors that others have written: zlib, zstd, bzip2.
+//! Compressors that others have written: zlib, zstd, bzip2, xz.
 
 use crate::{Error, Result, Scratch};
 
@@ -116,5 +116,44 @@ pub fn bzip2(input: &[u8], out: &mut [u8]) -> Result {
     match stream.decompress(input, out) {
         Ok(bzip2::Status::StreamEnd) => Ok(stream.total_out() as usize),
         _ => Err(damaged()),
+    }
+}
+
+/// Memory that a stream of xz may ask for: what its strongest setting needs, and some more.
+const XZ_MEMORY: u64 = 80 << 20;
+
+/// One xz stream.
+pub fn xz(input: &[u8], out: &mut [u8]) -> Result {
+    use liblzma::stream::{Action, Status, Stream};
+    let mut stream = Stream::new_stream_decoder(XZ_MEMORY, 0).map_err(|e| Error::from(e.to_string()))?;
+    match stream.process(input, out, Action::Finish) {
+        Ok(Status::StreamEnd) => Ok(stream.total_out() as usize),
+        _ => Err(damaged()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn xz_comes_home_and_damage_is_told() {
+        let data: Vec<u8> = (0..50_000u32).map(|n| ((n / 100 * 7) ^ (n % 13)) as u8).collect();
+        let mut stream = liblzma::write::XzEncoder::new(Vec::new(), 6);
+        stream.write_all(&data).unwrap();
+        let mut packed = stream.finish().unwrap();
+        let mut out = vec![0; data.len()];
+        assert_eq!(xz(&packed, &mut out), Ok(data.len()));
+        assert_eq!(out, data);
+        assert!(xz(&packed, &mut out[..100]).is_err());
+        for at in 0..packed.len() {
+            assert!(xz(&packed[..at], &mut out).is_err());
+        }
+        for at in 0..packed.len() {
+            packed[at] ^= 1 << (at % 8);
+            let _ = xz(&packed, &mut out);
+            packed[at] ^= 1 << (at % 8);
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::{Result, Scratch};
 type Codec = fn(&[u8], &mut [u8], &mut Scratch) -> Result;
 
 /// All of them; the first byte of the input chooses.
-const CODECS: [Codec; 14] = [
+const CODECS: [Codec; 15] = [
     crate::zlib,
     crate::gzip,
     crate::inflate,
@@ -24,6 +24,7 @@ const CODECS: [Codec; 14] = [
         let bits = crate::bitshuffle::undo(&[0, 2, 3, 0, 0], input, out, scratch);
         crate::shuffle::undo(3, input, out).and(bits)
     },
+    |input, out, _| crate::xz(input, out),
 ];
 
 /// Gives arbitrary bytes to one codec, with memory of several lengths: more bytes than there is room for cannot come out, and

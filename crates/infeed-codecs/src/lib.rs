@@ -26,7 +26,7 @@ pub mod shuffle;
 mod wide;
 
 pub use checksum::{adler32, crc32, crc32c};
-pub use compress::{bzip2, gzip, inflate, zlib, zstd};
+pub use compress::{bzip2, gzip, inflate, xz, zlib, zstd};
 pub use error::{Error, Result};
 pub use fuzzing::fuzz_codecs;
 pub use lz4::{lz4, lz4_blocks, lz4_sized};

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import struct
 import tarfile
 import zlib
@@ -326,6 +327,7 @@ def chunks() -> None:
         "fletcher32": (9, numcodecs.Fletcher32().encode(np.frombuffer(data, "u1"))),
         "bits": (12, struct.pack(">QII", 1984, 1984, len(blocks)) + blocks),
         "shuffle": (13, data),
+        "xz": (14, lzma.compress(data)),
     }
     for name in ("blosclz", "lz4", "zlib", "zstd"):
         packed[f"blosc-{name}"] = (10, numcodecs.Blosc(name, 5, numcodecs.Blosc.SHUFFLE).encode(data))
