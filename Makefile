@@ -23,7 +23,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable hdf5 zarr netcdf3 fuzz schedules allocations campaign remote-chaos soak s3s-fs bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable hdf5 zarr netcdf3 root fuzz schedules allocations campaign remote-chaos soak s3s-fs bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -106,7 +106,7 @@ test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 
 check: RUNS ?= 40
-check: test supply features portable hdf5 zarr netcdf3 fuzz schedules allocations campaign remote-chaos dist-try  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences, packages
+check: test supply features portable hdf5 zarr netcdf3 root fuzz schedules allocations campaign remote-chaos dist-try  ## everything in test, and the slow checks: features, portable code, fuzzing, docs, licences, packages
 	RUSTDOCFLAGS="-D warnings" cargo doc -q --no-deps --workspace --exclude infeed-python
 
 # Licences, bans, duplicates and sources are always checked; advisories where the tools and their databases can be had.
@@ -121,13 +121,16 @@ supply: venv  # what the wheel and the test environment are made of
 
 portable: tools  # pixel and parser tests without SIMD and without C decoders, as other processors would run them
 	RUSTFLAGS="--cfg infeed_portable" cargo $(CARGO_TEST) --target-dir "$(CARGO_TARGET_DIR)/portable" \
-		-p infeed-arrays -p infeed-codecs -p infeed-hdf5 -p infeed-jpeg -p infeed-netcdf3 -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-tokens -p infeed-zarr
+		-p infeed-arrays -p infeed-codecs -p infeed-hdf5 -p infeed-jpeg -p infeed-netcdf3 -p infeed-png -p infeed-resample -p infeed-pixels -p infeed-records -p infeed-root -p infeed-tokens -p infeed-zarr
 
 zarr: venv  # every array of generated Zarr stores against zarr-python: types, codecs, shards, fill values, both versions
 	"$(BIN)/python" scripts/zarr_matrix.py
 
 netcdf3: venv  # every variable of generated classic NetCDF files against netCDF4 and SciPy
 	"$(BIN)/python" scripts/netcdf3_matrix.py
+
+root: venv  # every column of generated ROOT files against uproot: types, shapes, compressions, baskets
+	"$(BIN)/python" scripts/root_matrix.py
 
 hdf5: venv  # every data set of generated HDF5 files against h5py: types, layouts, filters, library versions
 	"$(BIN)/python" scripts/hdf5_matrix.py
@@ -192,6 +195,7 @@ golden:  ## make the golden files and the seeds of fuzzing anew (needs Pillow an
 	"$(BIN)/python" crates/infeed-pixels/golden/make.py
 	"$(BIN)/python" crates/infeed-zarr/golden/make.py
 	"$(BIN)/python" crates/infeed-netcdf3/golden/make.py
+	"$(BIN)/python" crates/infeed-root/golden/make.py
 	"$(BIN)/python" crates/infeed-fuzz/seeds/make.py
 
 clean:  ## remove build outputs

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Makes the files of this folder with uproot and by hand, and the checksums that `tests/files.rs` expects."""
+
+import zlib
+from pathlib import Path
+
+import awkward as ak
+import handmade
+import numpy as np
+import uproot
+
+HERE = Path(__file__).parent
+PACKED = {"plain": None, "zlib": uproot.ZLIB(9), "lz4": uproot.LZ4(9), "zstd": uproot.ZSTD(9), "lzma": uproot.LZMA(9)}
+
+
+def columns(first: int, entries: int) -> dict[str, object]:
+    """Some entries of every kind of column."""
+    counts = (np.arange(entries) + first) % 4
+    return {
+        "number": (np.arange(entries) + first).astype("i8"),
+        "flag": np.arange(entries) % 3 == 0,
+        "grid": (np.arange(entries * 6).reshape(entries, 2, 3) / 7 + first).astype("f4"),
+        "jets": ak.unflatten((np.arange(counts.sum()) * 2 + first).astype("u2"), counts),
+        "word": ak.Array(["w" * (n % 5) for n in range(entries)]),
+    }
+
+
+def main() -> None:
+    """Writes the files and the checksums."""
+    handmade.write(HERE / "handmade.root")
+    for name, pack in PACKED.items():
+        with uproot.recreate(HERE / f"{name}.root", compression=pack) as file:
+            kinds = {"number": np.dtype("i8"), "flag": np.dtype("?"), "grid": np.dtype(("f4", (2, 3)))}
+            file.mktree("deep/events", {**kinds, "jets": "var * uint16", "word": "string"})
+            for first, entries in ((0, 30), (30, 1), (31, 9)):
+                file["deep/events"].extend(columns(first, entries))
+    lines = []
+    for path in sorted(HERE.glob("*.root")):
+        with uproot.open(path) as file:
+            tree = file["events" if path.stem == "handmade" else "deep/events"]
+            for key, found in arrays(tree):
+                lines.append(f"{path.name} {key} {zlib.crc32(found):08x}")
+    (HERE / "sums.txt").write_text("\n".join(lines) + "\n")
+
+
+def arrays(tree: object) -> list[tuple[str, bytes]]:
+    """The elements of each column, as uproot reads them."""
+    out = []
+    for name, branch in tree.items():
+        array = branch.array()
+        parts = {f"{name}.{field}": array[field] for field in array.fields} or {name: array}
+        for key, part in parts.items():
+            if "string" in str(part.type):
+                out.append((key, "".join(part.to_list()).encode()))
+            else:
+                flat = ak.to_numpy(ak.flatten(part)) if "var" in str(part.type) else ak.to_numpy(part)
+                out.append((key, np.ascontiguousarray(flat).tobytes()))
+    return out
+
+
+if __name__ == "__main__":
+    main()

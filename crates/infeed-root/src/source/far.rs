@@ -1,0 +1,69 @@
+//! Which bytes rows need: for announcements, caches and costs.
+
+use super::RootSource;
+use crate::decode::needs;
+use infeed_core::{Hold, ReadCost, Result};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+impl RootSource {
+    /// Calls `each` with the bytes of the blocks of these rows, and the number of their file.
+    pub(super) fn ranges(
+        &self,
+        rows: &[u64],
+        fields: &[Arc<str>],
+        each: &mut dyn FnMut(usize, Range<u64>),
+    ) -> Result<()> {
+        let set = self.set(fields)?;
+        for block in self.places(rows)?.0 {
+            let (part, rows, columns) = self.block(block, &set);
+            let tree = &self.parts[part].tree;
+            let ranges = needs(tree, &columns, &rows);
+            ranges.iter().filter_map(|need| need.range(tree)).for_each(|range| each(part, range));
+        }
+        Ok(())
+    }
+
+    /// Announces the blocks of these rows. Those that are decoded, or announced and not decoded yet, are not announced again.
+    pub(super) fn announce(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<()> {
+        let set = self.set(fields)?;
+        for block in self.places(rows)?.0 {
+            let key = (block, set.number);
+            if self.cache.has(key) || !self.announced.hold().insert(key) {
+                continue;
+            }
+            let (part, rows, columns) = self.block(block, &set);
+            let part = &self.parts[part];
+            let needs = needs(&part.tree, &columns, &rows);
+            let ranges = needs.iter().filter_map(|need| need.range(&part.tree)).collect();
+            self.store.will_read(&part.bytes.shard, &joined(ranges));
+        }
+        Ok(())
+    }
+
+    /// What it costs to fetch these rows together.
+    pub(super) fn cost(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<ReadCost> {
+        let mut found: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
+        self.ranges(rows, fields, &mut |part, range| found.entry(part).or_default().push(range))?;
+        let weight: u64 =
+            fields.iter().filter_map(|name| self.spec.position(name)).map(|field| self.weights[field]).sum();
+        let mut cost = ReadCost { used: weight.saturating_mul(rows.len() as u64), ..ReadCost::default() };
+        for range in found.into_values().flat_map(joined) {
+            cost.read += range.end - range.start;
+            cost.requests += 1;
+        }
+        Ok(cost)
+    }
+}
+
+/// Sorts ranges; those that touch are one.
+fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}

@@ -1,0 +1,163 @@
+//! Tests of the source over whole files, in a store in memory.
+
+use crate::ENTRY;
+use bytes::Bytes;
+use infeed_core::{Error, Found, Hold, OpenRequest, Opened, Result, Shard, Source, Store, Value, parallel};
+use serde_json::{Map, Value as Json, json};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// Files in memory, which notes what is read and announced.
+#[derive(Debug, Default)]
+struct Files {
+    files: BTreeMap<String, Bytes>,
+    far: bool,
+    announced: Mutex<Vec<Range<u64>>>,
+    /// How many ranges each read had.
+    reads: Mutex<Vec<usize>>,
+}
+
+impl Files {
+    fn new(names: &[&str]) -> Self {
+        let read = |name: &&str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name);
+            ((*name).to_owned(), std::fs::read(path).unwrap().into())
+        };
+        Files { files: names.iter().map(read).collect(), ..Files::default() }
+    }
+}
+
+impl Store for Files {
+    fn list(&self, prefix: &str) -> Result<Vec<Shard>> {
+        let names: Vec<String> = self.files.keys().filter(|name| name.starts_with(prefix)).cloned().collect();
+        self.stat(&names)
+    }
+
+    fn stat(&self, names: &[String]) -> Result<Vec<Shard>> {
+        let one = |name: &String| match self.files.get(name) {
+            Some(bytes) => {
+                let size = bytes.len() as u64;
+                Ok(Shard { name: name.as_str().into(), size, modified: Some(1), version: None })
+            }
+            None => Err(Error::NotFound { path: name.clone(), hint: String::new() }),
+        };
+        names.iter().map(one).collect()
+    }
+
+    fn read(&self, shard: &Shard, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.reads.hold().push(ranges.len());
+        let file = &self.files[&*shard.name];
+        Ok(ranges.iter().map(|range| file.slice(range.start as usize..range.end as usize)).collect())
+    }
+
+    fn will_read(&self, _: &Shard, ranges: &[Range<u64>]) {
+        self.announced.hold().extend(ranges.iter().cloned());
+    }
+
+    fn room_ahead(&self) -> Option<u64> {
+        self.far.then_some(1 << 30)
+    }
+
+    fn find(&self, path: &str) -> Result<Vec<Found>> {
+        self.stat(&[path.to_owned()]).map(|_| vec![Found::File(path.to_owned())])
+    }
+}
+
+fn open(store: &Arc<Files>, paths: &[&str], given: Json) -> Result<Arc<dyn Source>> {
+    let store: Arc<dyn Store> = Arc::clone(store) as Arc<dyn Store>;
+    let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    let given: Map<String, Json> = given.as_object().unwrap().clone();
+    let request = OpenRequest {
+        entry: &ENTRY,
+        store: &store,
+        paths: &paths,
+        found: None,
+        listed: None,
+        given: &given,
+        threads: parallel::cpus(),
+    };
+    match ENTRY.open(request)? {
+        Opened::Rows(source) => Ok(source),
+        Opened::Stream(_) => panic!("a stream"),
+    }
+}
+
+fn names(names: &[&str]) -> Vec<Arc<str>> {
+    names.iter().map(|name| Arc::from(*name)).collect()
+}
+
+#[test]
+fn files_are_laid_end_to_end_and_filled_in_any_order() {
+    let store = Arc::new(Files::new(&["zstd.root", "lz4.root"]));
+    let source = open(&store, &["zstd.root", "lz4.root"], json!({})).unwrap();
+    assert_eq!(source.shard_rows(), [40, 40]);
+    assert_eq!(source.block_rows(), [40, 40], "small baskets are read together");
+    let rows: Vec<u64> = (0..200).map(|n| n * 37 % 80).collect();
+    let mut numbers = vec![0; rows.len() * 8];
+    let mut grid = vec![0; rows.len() * 24];
+    source.fill(&rows, &names(&["number", "grid"]), &mut [&mut numbers, &mut grid]).unwrap();
+    let records = source.fetch(&rows, &names(&["grid", "number", "jets", "word"])).unwrap();
+    for (at, (row, record)) in rows.iter().zip(&records).enumerate() {
+        let number = i64::from_ne_bytes(numbers[at * 8..at * 8 + 8].try_into().unwrap());
+        assert_eq!(number as u64, row % 40);
+        let [Value::Tensor(cells), Value::Tensor(own), Value::Tensor(jets), Value::Text(_)] =
+            &record.fields[..]
+        else {
+            panic!("{record:?}")
+        };
+        assert_eq!((&cells.data[..], &cells.shape[..]), (&grid[at * 24..at * 24 + 24], &[2, 3][..]));
+        assert_eq!(own.data[..], number.to_ne_bytes());
+        assert_eq!(jets.shape, [number as usize % 4]);
+    }
+    assert_eq!((source.key(41), source.shard_of(41)), ("1".to_owned(), "lz4.root".to_owned()));
+    let mut stamps = source.stamps(&(0..80).collect::<Vec<_>>(), &names(&["word"])).unwrap();
+    stamps.sort_unstable();
+    stamps.dedup();
+    assert_eq!(stamps.len(), 80);
+    assert!(source.fetch(&[80], &names(&["word"])).is_err());
+}
+
+#[test]
+fn a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
+    let store = Arc::new(Files { far: true, ..Files::new(&["zstd.root"]) });
+    let source =
+        open(&store, &["zstd.root"], json!({"branches": ["number", "jets"], "tree": "deep/events"})).unwrap();
+    store.reads.hold().clear();
+    let fields = names(&["number"]);
+    source.will_fetch(&[3, 4], &fields);
+    source.will_fetch(&[5], &fields);
+    let announced = store.announced.hold().clone();
+    let mut needed = vec![];
+    source.bytes_of(&[3], &fields, &mut |object, range| needed.push((object, range)));
+    assert_eq!(needed.len(), 3, "three baskets");
+    let bytes = |ranges: &mut dyn Iterator<Item = &Range<u64>>| {
+        ranges.map(|range| range.end - range.start).sum::<u64>()
+    };
+    assert_eq!(bytes(&mut announced.iter()), bytes(&mut needed.iter().map(|(_, range)| range)));
+    source.fetch(&[3], &fields).unwrap();
+    source.fetch(&[35], &fields).unwrap();
+    assert_eq!(*store.reads.hold(), [3]);
+    source.fetch(&[35], &names(&["number", "jets"])).unwrap();
+    assert_eq!(*store.reads.hold(), [3, 6]);
+    let cost = source.read_cost(&[1], &fields, infeed_core::Fetching::Blocks).unwrap();
+    assert!(cost.requests >= 1 && cost.read > 0);
+}
+
+#[test]
+fn files_must_agree() {
+    let store = Arc::new(Files::new(&["zstd.root", "handmade.root"]));
+    let told =
+        |given: Json| open(&store, &["zstd.root", "handmade.root"], given).map(drop).unwrap_err().to_string();
+    let text = told(json!({}));
+    assert!(text.contains("`handmade.root`") && text.contains("`zstd.root`"), "{text}");
+    let text = told(json!({"branches": ["word", "numbre"]}));
+    assert!(text.contains("did you mean `number`"), "{text}");
+    open(&store, &["zstd.root", "handmade.root"], json!({"branches": ["word"]})).unwrap();
+    assert!(open(&store, &["zstd.root"], json!({"branches": []})).is_err());
+    assert!(open(&store, &["zstd.root"], json!({"branches": ["word", "word"]})).is_err());
+    assert!(open(&store, &["zstd.root"], json!({"tree": "other"})).is_err());
+}
