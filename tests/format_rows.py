@@ -245,6 +245,20 @@ def netcdf(folder: Path) -> Made:
     return Made(infeed.netcdf(folder), array_rows(arrays), "y")
 
 
+@case("root")
+def root(folder: Path) -> Made:
+    uproot = pytest.importorskip("uproot")
+    arrays = columns_of_arrays()
+    arrays["h"] = arrays["h"].astype("f4")
+    for k, part in enumerate(array_parts(arrays)):
+        with uproot.recreate(folder / f"part-{k}.root", compression=uproot.ZSTD(1)) as file:
+            file.mktree("events", {name: (array.dtype, array.shape[1:]) for name, array in part.items()})
+            # Several baskets.
+            for half in (slice(None, 2), slice(2, None)):
+                file["events"].extend({name: array[half] for name, array in part.items() if len(array[half])})
+    return Made(infeed.root(folder, branches=["x", "y", "h"]), array_rows(arrays), "y")
+
+
 def zarr_stores(version: int, **options: Any) -> Callable[[Path], Made]:
     def make(folder: Path) -> Made:
         zarr = pytest.importorskip("zarr")

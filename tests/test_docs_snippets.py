@@ -101,6 +101,10 @@ def write_arrays(root: Path) -> None:
         zarr.open_group(str(root / "era5.zarr"), mode="a").create_array(
             name, shape=(12, 3, 4), dtype="f4", chunks=(2, 3, 4)
         )
+    uproot, ak = pytest.importorskip("uproot"), pytest.importorskip("awkward")
+    with uproot.recreate(root / "events-0.root") as file:
+        jagged = ak.unflatten(np.arange(30, dtype="f4"), [3] * 10)
+        file["Events"] = {"Muon_pt": jagged, "MET_pt": np.arange(10, dtype="f4"), "label": np.arange(10) % 2}
     np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
     for name in ("scans", "pairs"):
         (root / name).mkdir()

@@ -80,6 +80,7 @@ _OFFERS = {
         "npz",
         "open",
         "parquet",
+        "root",
         "sqlite",
         "stream",
         "table",

@@ -20,8 +20,8 @@ const FAMILIES: &[Family] = &[
     Family {
         feature: "arrays",
         built: cfg!(feature = "arrays"),
-        formats: &["npy", "npz", "hdf5", "netcdf", "zarr"],
-        endings: &[".npy", ".npz", ".h5", ".hdf5", ".he5", ".nc4", ".nc", ".cdf", ".nc3", ".zarr"],
+        formats: &["npy", "npz", "hdf5", "netcdf", "zarr", "root"],
+        endings: &[".npy", ".npz", ".h5", ".hdf5", ".he5", ".nc4", ".nc", ".cdf", ".nc3", ".zarr", ".root"],
         decoders: &[],
         transforms: &[],
     },

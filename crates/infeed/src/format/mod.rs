@@ -12,7 +12,7 @@
 //! * `annotated`: images with the annotations of COCO, Pascal VOC and YOLO.
 //! * [`Search`] is what front-ends are told of long searches for rows.
 //! * [`detect`] finds out which of them a user's files are; `strangers` recognises other kinds of data.
-//! * Tables, arrays and tokens are entries of the crates `infeed-table`, `infeed-arrays` and `infeed-tokens`.
+//! * Tables, arrays, trees of ROOT and tokens are entries of the crates `infeed-table`, `infeed-arrays`, `infeed-root` and `infeed-tokens`.
 
 mod annotated;
 mod csv;
@@ -72,6 +72,8 @@ pub fn entries() -> impl Iterator<Item = &'static FormatEntry> {
     let all = all.chain(infeed_table::ENTRIES.iter().copied());
     #[cfg(feature = "arrays")]
     let all = all.chain(infeed_arrays::ENTRIES.iter().copied());
+    #[cfg(feature = "arrays")]
+    let all = all.chain([&infeed_root::ENTRY]);
     #[cfg(feature = "tokens")]
     let all = all.chain([&infeed_tokens::ENTRY]);
     all

@@ -28,7 +28,6 @@ const PLAIN: Stranger = Stranger { what: "", endings: &[], magic: &[], cure: "" 
 
 /// The kinds that are recognised.
 const STRANGERS: &[Stranger] = &[
-    Stranger { what: "a ROOT file", endings: &[".root"], magic: &[magic(b"root\0")], ..PLAIN },
     Stranger { what: "a safetensors file", endings: &[".safetensors"], ..PLAIN },
     Stranger { what: "a PyTorch file", endings: &[".pt", ".pth"], magic: &[ZIP], ..PLAIN },
     Stranger {

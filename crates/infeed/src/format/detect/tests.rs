@@ -127,6 +127,8 @@ fn arrays_are_told_from_tokens() {
     assert_eq!(look(Some("d"), &[("d/a.nc", b"CDF\x05"), ("d/b.nc", b"CDF\x05")]).unwrap(), "netcdf");
     assert_eq!(look(Some("d"), &[("d/a.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("model", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
+    assert_eq!(look(None, &[("x.root", b"root\0\0\xf6\xfc")]).unwrap(), "root");
+    assert_eq!(look(Some("d"), &[("d/a.root", b"root\0"), ("d/b.root", b"root\0")]).unwrap(), "root");
 }
 
 #[test]
