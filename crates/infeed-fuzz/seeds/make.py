@@ -342,6 +342,13 @@ def netcdf3() -> None:
         write("netcdf3", version, golden.read_bytes())
 
 
+def root() -> None:
+    """The golden files of `infeed-root`."""
+    for name in ("handmade", "lz4", "zstd"):
+        golden = HERE.parent.parent / "infeed-root" / "golden" / f"{name}.root"
+        write("root", name, golden.read_bytes())
+
+
 def zarrs() -> None:
     """Stores of both versions, as the golden files of `infeed-zarr` have them, and zip files of them."""
     golden = HERE.parent.parent / "infeed-zarr" / "golden"
@@ -400,5 +407,6 @@ if __name__ == "__main__":
     hdf5()
     chunks()
     netcdf3()
+    root()
     zarrs()
     annotations()

@@ -51,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "png", run: compare::png },
     Target { name: "pnm", run: |data| images::image("pnm", data) },
     Target { name: "recipe", run: texts::recipe },
+    Target { name: "root", run: infeed_root::fuzz_root },
     Target { name: "split", run: infeed_records::split::fuzz_split },
     Target { name: "state", run: texts::state },
     Target { name: "tar", run: rows::tar },

@@ -119,6 +119,12 @@ fn seeds_are_good_files() {
                     let either = Recipe::from_json(text()).or_else(|_| Recipe::from_toml(text()));
                     either.unwrap_or_else(|e| panic!("{name}: {e}"));
                 }
+                "root" => {
+                    let file = infeed_core::Bytes::from(data.clone());
+                    let contents = infeed_root::Contents::read(&file).unwrap();
+                    let tree = contents.tree(&file, contents.choose(&file, None).unwrap()).unwrap();
+                    assert!(tree.names().count() > 5, "{name}");
+                }
                 "voc" => drop(infeed_annotations::VocImage::parse(&data).unwrap()),
                 "yaml" => drop(infeed_annotations::YoloData::parse(&name, &data, "train").unwrap()),
                 "state" => drop(Checkpoint::from_json(text()).unwrap()),
