@@ -105,6 +105,14 @@ def test_interleaved():
     assert "unseen documents:" in out and "step 140: loss" in out
 
 
+def test_events(tmp_path):
+    """The script itself checks that it tells signal from background."""
+    for module in ("torch", "uproot", "awkward"):
+        pytest.importorskip(module)
+    out = run(str(EXAMPLES / "events.py"), str(tmp_path / "run"))
+    assert "Particle_pt: float32[64, " in out and "accuracy" in out
+
+
 def test_ssl_views(tmp_path):
     """Learns without labels; the script itself checks that neighbours are alike more often than before."""
     pytest.importorskip("torch")
