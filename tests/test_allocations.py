@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import format_boxes  # noqa: F401  its cases are in the list, too
 import format_images  # noqa: F401  its cases are in the list, too
 import format_rows  # noqa: F401  its cases are in the list, too
 import numpy as np

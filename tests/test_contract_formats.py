@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import format_boxes  # noqa: F401  its cases are in the list, too
 import format_images  # noqa: F401  its cases are in the list, too
 import format_rows  # noqa: F401  its cases are in the list, too
 import numpy as np

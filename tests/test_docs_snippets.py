@@ -93,6 +93,11 @@ def write_arrays(root: Path) -> None:
             file["label"] = np.arange(20)
     with h5py.File(root / "scans.h5", "w") as file:
         file["image"], file["label"] = np.zeros((4, 1, 64, 64, 64), "f4"), np.zeros((4, 64, 64, 64), "i8")
+    (root / "ct").mkdir()
+    for k in range(2):
+        with h5py.File(root / "ct" / f"{k}.h5", "w") as file:
+            for name, dtype in (("image", "f4"), ("mask", "u1")):
+                file.create_dataset(name, (98, 100, 96), dtype, chunks=(64, 64, 64), compression="lzf")
     with h5py.File(root / "events.h5", "w") as file:
         for k in range(4):
             file[f"{k}/hits"], file[f"{k}/energy"] = np.zeros((k + 1, 3), "f4"), 0.5 * k
@@ -104,7 +109,8 @@ def write_arrays(root: Path) -> None:
     uproot, ak = pytest.importorskip("uproot"), pytest.importorskip("awkward")
     with uproot.recreate(root / "events-0.root") as file:
         jagged = ak.unflatten(np.arange(30, dtype="f4"), [3] * 10)
-        file["Events"] = {"Muon_pt": jagged, "MET_pt": np.arange(10, dtype="f4"), "label": np.arange(10) % 2}
+        file.mktree("Events", {"Muon_pt": "var * float32", "MET_pt": np.dtype("f4"), "label": np.dtype("i8")})
+        file["Events"].extend({"Muon_pt": jagged, "MET_pt": np.arange(10, dtype="f4"), "label": np.arange(10) % 2})
     np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
     for name in ("scans", "pairs"):
         (root / name).mkdir()

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import format_boxes  # noqa: F401  its cases are in the list, too
 import format_images  # noqa: F401  its cases are in the list, too
 import format_rows  # noqa: F401  its cases are in the list, too
 import pytest

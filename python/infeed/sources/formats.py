@@ -25,6 +25,7 @@ from .._typing import (
     MissingImages,
     Nulls,
     OutsideBoxes,
+    PatchEdge,
     Read,
     Sampling,
     SplitPart,
@@ -647,6 +648,18 @@ def npy(
     axis: int = 0,
     fields: Sequence[str] | None = None,
     read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
 ) -> Pipeline:
     """Read NumPy arrays: rows along an axis, or one row a file.
 
@@ -663,12 +676,50 @@ def npy(
 
     Rows in Fortran order share their bytes, so they are turned around many at a time and kept (``blocks``).
 
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
     * ``rows``: what a row is: ``axis`` or ``file``; by the paths if not given
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
     * ``fields``: the fields to read; all of them if not given
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
     """
-    return open_format("npy", paths, {"rows": rows, "axis": axis, "fields": fields, "read": read})
+    return open_format(
+        "npy",
+        paths,
+        {
+            "rows": rows,
+            "axis": axis,
+            "fields": fields,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
 
 
 def npz(
@@ -678,6 +729,18 @@ def npz(
     axis: int = 0,
     fields: Sequence[str] | None = None,
     read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
 ) -> Pipeline:
     """Read NumPy archives: one row a file, or rows along an axis.
 
@@ -692,12 +755,50 @@ def npz(
     * ``"axis"``: one step along ``axis`` of every array, which must be equally long. Several files are laid end to
       end. A deflated array is inflated as a whole for any of its rows, and kept.
 
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
     * ``rows``: what a row is: ``file`` or ``axis``
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
     * ``fields``: the fields to read; all of them if not given
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
     """
-    return open_format("npz", paths, {"rows": rows, "axis": axis, "fields": fields, "read": read})
+    return open_format(
+        "npz",
+        paths,
+        {
+            "rows": rows,
+            "axis": axis,
+            "fields": fields,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
 
 
 def hdf5(
@@ -706,14 +807,28 @@ def hdf5(
     rows: Hdf5Rows = "axis",
     axis: int = 0,
     variables: Sequence[str] | None = None,
+    mask_and_scale: bool = True,
     read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
 ) -> Pipeline:
     """Read HDF5 and netCDF-4: data sets as rows along an axis, one row a file or a group.
 
     The fields are the paths of data sets without the first slash (``x``, ``train/x``); a compound type gives one
     field for each of its members (``x.member``). Numbers of any width and byte order, bool, enums (as their
-    numbers), arrays in elements, and text, one a row. netCDF-4 files are read as they are stored: ``scale_factor``,
-    ``add_offset`` and ``_FillValue`` are not applied.
+    numbers), arrays in elements, and text, one a row. Values are as ``scale_factor``, ``add_offset``,
+    ``_FillValue`` and ``valid_range`` say where a data set has such attributes (netCDF-4 files do), unless
+    ``mask_and_scale`` is false.
 
     ``rows`` says what a row is:
 
@@ -727,12 +842,53 @@ def hdf5(
     opened. Chunks that hold several rows are decoded once and kept while their rows are needed (``blocks``).
     Filters: shuffle, deflate, fletcher32, lzf, nbit, scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.
 
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
     * ``rows``: what a row is: ``axis``, ``file`` or ``group``
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
     * ``variables``: the data sets to read, by their paths; by their lengths if not given
+    * ``mask_and_scale``: apply ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value`` and
+      ``valid_range``
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
     """
-    return open_format("hdf5", paths, {"rows": rows, "axis": axis, "variables": variables, "read": read})
+    return open_format(
+        "hdf5",
+        paths,
+        {
+            "rows": rows,
+            "axis": axis,
+            "variables": variables,
+            "mask_and_scale": mask_and_scale,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
 
 
 def netcdf(
@@ -740,22 +896,75 @@ def netcdf(
     *,
     axis: int = 0,
     variables: Sequence[str] | None = None,
+    mask_and_scale: bool = True,
     read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
 ) -> Pipeline:
     """Read classic netCDF (versions 1, 2 and 5): variables as rows along an axis.
 
     The fields are the names of variables. A row is one step along ``axis`` of each: along the record dimension, or
     the first one. Without ``variables``, all are taken whose axis has the length that most of them have. Variables
-    of characters are text, with the last dimension as its length. Several files are laid end to end.
-    ``scale_factor``, ``add_offset`` and ``_FillValue`` are not applied.
+    of characters are text, with the last dimension as its length. Several files are laid end to end. Values are as
+    ``scale_factor``, ``add_offset``, ``_FillValue`` and ``valid_range`` say, unless ``mask_and_scale`` is false.
 
     netCDF-4 files are HDF5 files: ``infeed.hdf5`` reads them, and ``infeed.open`` tells which is which.
 
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
     * ``variables``: the variables to read; by their lengths if not given
+    * ``mask_and_scale``: apply ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value`` and
+      ``valid_range``
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
     """
-    return open_format("netcdf", paths, {"axis": axis, "variables": variables, "read": read})
+    return open_format(
+        "netcdf",
+        paths,
+        {
+            "axis": axis,
+            "variables": variables,
+            "mask_and_scale": mask_and_scale,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
 
 
 def zarr(
@@ -763,6 +972,19 @@ def zarr(
     *,
     axis: int = 0,
     variables: Sequence[str] | None = None,
+    mask_and_scale: bool = True,
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
 ) -> Pipeline:
     """Read Zarr, versions 2 and 3: arrays as rows along an axis.
 
@@ -770,8 +992,8 @@ def zarr(
     which are laid end to end. The fields are the paths of arrays without the first slash (``x``, ``train/x``); a
     store that is one array has the field ``data``. Structures give one field for each of their members
     (``x.member``), complex numbers two (``x.r``, ``x.i``). Numbers in either byte order, bool, times (as their
-    numbers), and text of fixed length, one a row. ``scale_factor``, ``add_offset`` and ``_FillValue`` are not
-    applied.
+    numbers), and text of fixed length, one a row. Values are as ``scale_factor``, ``add_offset``, ``_FillValue``
+    and ``valid_range`` say where an array has such attributes, unless ``mask_and_scale`` is false.
 
     A row is one step along ``axis`` of every array. Without ``variables``, all arrays are taken whose axis has the
     length that most of them have.
@@ -782,10 +1004,49 @@ def zarr(
     zstd, gzip, zlib, lz4, bz2, shuffle, delta, transpose, sharding_indexed, checksums, and others of numcodecs for
     numbers.
 
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
     * ``variables``: the arrays to read, by their paths; by their lengths if not given
+    * ``mask_and_scale``: apply ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value`` and
+      ``valid_range``
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
     """
-    return open_format("zarr", paths, {"axis": axis, "variables": variables})
+    return open_format(
+        "zarr",
+        paths,
+        {
+            "axis": axis,
+            "variables": variables,
+            "mask_and_scale": mask_and_scale,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
 
 
 def root(
