@@ -113,6 +113,22 @@ def test_events(tmp_path):
     assert "Particle_pt: float32[64, " in out and "accuracy" in out
 
 
+def test_forecasting():
+    """The script itself checks that the model is better than persistence."""
+    pytest.importorskip("torch")
+    pytest.importorskip("zarr")
+    out = run(str(EXAMPLES / "forecasting.py"))
+    assert "windows of 3 steps" in out and "of persistence" in out
+
+
+def test_patches3d():
+    """The script itself checks that the grid covers the volume, and that the network is better than a threshold."""
+    pytest.importorskip("torch")
+    pytest.importorskip("h5py")
+    out = run(str(EXAMPLES / "patches3d.py"))
+    assert "step 40: loss" in out and "Dice of a whole volume" in out
+
+
 def test_ssl_views(tmp_path):
     """Learns without labels; the script itself checks that neighbours are alike more often than before."""
     pytest.importorskip("torch")
