@@ -122,7 +122,7 @@ fn files_are_laid_end_to_end_and_filled_in_any_order() {
 }
 
 #[test]
-fn a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
+fn a_field_of_a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
     let store = Arc::new(Files { far: true, ..Files::new(&["zstd.root"]) });
     let source =
         open(&store, &["zstd.root"], json!({"branches": ["number", "jets"], "tree": "deep/events"})).unwrap();
@@ -142,7 +142,7 @@ fn a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
     source.fetch(&[35], &fields).unwrap();
     assert_eq!(*store.reads.hold(), [3]);
     source.fetch(&[35], &names(&["number", "jets"])).unwrap();
-    assert_eq!(*store.reads.hold(), [3, 6]);
+    assert_eq!(*store.reads.hold(), [3, 3], "the numbers are here");
     let cost = source.read_cost(&[1], &fields, infeed_core::Fetching::Blocks).unwrap();
     assert!(cost.requests >= 1 && cost.read > 0);
 }

@@ -26,51 +26,63 @@ pub(super) struct FieldSet {
     pub(super) number: u32,
 }
 
-/// Some fields of a block.
-#[derive(Debug)]
-pub(super) struct Decoded {
-    cells: Vec<Cells>,
-    bytes: u64,
+impl FieldSet {
+    /// The keys of these fields of a block in the cache.
+    pub(super) fn keys(&self, block: usize) -> impl Iterator<Item = (usize, u32)> {
+        self.places.iter().map(move |place| (block, *place as u32))
+    }
 }
+
+/// One field of a block.
+#[derive(Debug)]
+pub(super) struct Decoded(Cells);
 
 impl Block for Decoded {
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.0.bytes()
     }
 
     fn give_back(self, spares: &Spares) {
-        self.cells.into_iter().for_each(|cells| spares.give(cells.buffer()));
+        spares.give(self.0.buffer());
     }
 }
 
-impl Decoded {
-    /// The entries of a field of the set.
-    pub(super) fn cells(&self, field: usize) -> &Cells {
-        &self.cells[field]
+/// Fields of blocks.
+pub(super) struct DecodedBlocks {
+    cells: Vec<Arc<Decoded>>,
+    fields: usize,
+}
+
+impl DecodedBlocks {
+    /// The entries of a field of a block; both are counted as they were asked for.
+    pub(super) fn cells(&self, block: usize, field: usize) -> &Cells {
+        &self.cells[block * self.fields + field].0
     }
 }
 
 impl RootSource {
-    /// Returns some blocks, each decoded once however many threads want it.
-    pub(super) fn decode(&self, blocks: &[usize], set: &FieldSet) -> Result<Vec<Arc<Decoded>>> {
-        let keys: Vec<(usize, u32)> = blocks.iter().map(|block| (*block, set.number)).collect();
-        self.cache.get(&keys, &|(block, number)| {
-            self.announced.hold().remove(&(block, number));
-            self.decode_one(block, set)
-        })
+    /// Returns fields of some blocks. Each is decoded once however many threads want it, and those who want the same blocks share
+    /// the work field by field.
+    pub(super) fn decode(&self, blocks: &[usize], set: &FieldSet) -> Result<DecodedBlocks> {
+        let keys: Vec<(usize, u32)> = blocks.iter().flat_map(|block| set.keys(*block)).collect();
+        let cells = self.cache.get(&keys, &|(block, place)| {
+            self.announced.hold().remove(&(block, set.number));
+            self.decode_one(block, place as usize)
+        })?;
+        Ok(DecodedBlocks { cells, fields: set.places.len() })
     }
 
     /// The file of a block, its entries there, and the columns of a set.
-    pub(super) fn block(&self, block: usize, set: &FieldSet) -> (usize, Range<u64>, Vec<usize>) {
+    pub(super) fn block(&self, block: usize, places: &[usize]) -> (usize, Range<u64>, Vec<usize>) {
         let (part, first) = self.starts[block];
         let rows = first..first + self.blocks.lens()[block];
-        let columns = set.places.iter().map(|place| self.parts[part].columns[*place]).collect();
+        let columns = places.iter().map(|place| self.parts[part].columns[*place]).collect();
         (part, rows, columns)
     }
 
-    /// Reads all baskets of a block at once, and decodes them.
-    fn decode_one(&self, block: usize, set: &FieldSet) -> Result<Decoded> {
-        let (part, rows, columns) = self.block(block, set);
+    /// Reads all baskets of a field of a block at once, and decodes them.
+    fn decode_one(&self, block: usize, place: usize) -> Result<Decoded> {
+        let (part, rows, columns) = self.block(block, &[place]);
         let part = &self.parts[part];
         let named = |error: crate::Error| match error {
             crate::Error::Unsupported(what) => Error::sample(format!("`{}`: {what}", part.bytes.shard.name)),
@@ -80,10 +92,10 @@ impl RootSource {
         let ranges: Vec<Range<u64>> = needs.iter().filter_map(|need| need.range(&part.tree)).collect();
         let stored = part.bytes.read(&ranges).map_err(named)?;
         let spares = self.cache.spares();
-        let cells = SCRATCH.with_borrow_mut(|scratch| {
+        let mut cells = SCRATCH.with_borrow_mut(|scratch| {
             decode(&part.tree, &columns, &rows, (&needs, &stored), (spares, scratch)).map_err(named)
         })?;
-        let bytes = cells.iter().map(Cells::bytes).sum();
-        Ok(Decoded { cells, bytes })
+        let lost = || Error::Internal { what: "a column without entries".to_owned() };
+        cells.pop().map(Decoded).ok_or_else(lost)
     }
 }

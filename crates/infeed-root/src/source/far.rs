@@ -15,7 +15,7 @@ impl RootSource {
     ) -> Result<()> {
         let set = self.set(fields)?;
         for block in self.places(rows)?.0 {
-            let (part, rows, columns) = self.block(block, &set);
+            let (part, rows, columns) = self.block(block, &set.places);
             let tree = &self.parts[part].tree;
             let ranges = needs(tree, &columns, &rows);
             ranges.iter().filter_map(|need| need.range(tree)).for_each(|range| each(part, range));
@@ -28,10 +28,11 @@ impl RootSource {
         let set = self.set(fields)?;
         for block in self.places(rows)?.0 {
             let key = (block, set.number);
-            if self.cache.has(key) || !self.announced.hold().insert(key) {
+            let decoded = set.keys(block).all(|key| self.cache.has(key));
+            if decoded || !self.announced.hold().insert(key) {
                 continue;
             }
-            let (part, rows, columns) = self.block(block, &set);
+            let (part, rows, columns) = self.block(block, &set.places);
             let part = &self.parts[part];
             let needs = needs(&part.tree, &columns, &rows);
             let ranges = needs.iter().filter_map(|need| need.range(&part.tree)).collect();

@@ -1,6 +1,6 @@
 //! Implements [`Source`] for trees.
 
-use super::{RootSource, blocks::Decoded};
+use super::RootSource;
 use crate::cells::Cells;
 use infeed_core::{
     Bytes, Cache, Dim, Error, Fetching, FieldKind, Hold, ReadCost, Record, Result, Shard, Source, Spec,
@@ -37,7 +37,7 @@ impl Source for RootSource {
         let decoded = self.decode(&blocks, &set)?;
         let record = |(block, row): &(u32, u32)| {
             let value = |(at, field): (usize, &usize)| {
-                self.value(&decoded[*block as usize], at, *row as usize, *field)
+                self.value(decoded.cells(*block as usize, at), *row as usize, *field)
                     .map_err(|error| error.in_field(&set.names[at]))
             };
             Ok(Record { fields: set.places.iter().enumerate().map(value).collect::<Result<_>>()? })
@@ -116,7 +116,7 @@ impl Source for RootSource {
         let (blocks, places) = self.places(rows)?;
         let decoded = self.decode(&blocks, &set)?;
         for (at, out) in out.iter_mut().enumerate().take(set.places.len()) {
-            let cells: Vec<&Cells> = decoded.iter().map(|block| block.cells(at)).collect();
+            let cells: Vec<&Cells> = (0..blocks.len()).map(|block| decoded.cells(block, at)).collect();
             gather(&cells, &places, out).map_err(|error| error.in_field(&set.names[at]))?;
         }
         Ok(())
@@ -147,9 +147,9 @@ fn lost() -> Error {
 }
 
 impl RootSource {
-    /// Returns one field of one row: `at` is its place in the set and `field` its number.
-    fn value(&self, block: &Decoded, at: usize, row: usize, field: usize) -> Result<Value> {
-        let bytes = block.cells(at).get(row).ok_or_else(lost)?;
+    /// Returns one field of one row.
+    fn value(&self, cells: &Cells, row: usize, field: usize) -> Result<Value> {
+        let bytes = cells.get(row).ok_or_else(lost)?;
         let spec = &self.spec.fields[field].1;
         if spec.kind == FieldKind::Text {
             return Ok(Value::Text(String::from_utf8_lossy(bytes).into_owned()));
