@@ -10,6 +10,9 @@ use infeed_core::{Error, Result};
 use infeed_hdf5::{Class, Dataset, Entry, File, Kind, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
+/// How netCDF-4 marks data sets without values.
+const LENGTH_ALONE: &str = "This is a netCDF dimension but not a netCDF variable";
+
 /// The arrays of a file, or of one of its groups.
 #[derive(Default)]
 pub(super) struct Chosen {
@@ -42,7 +45,7 @@ impl Chooser {
         if self.names.is_some() {
             return Ok(self);
         }
-        let listed = Listed::new(file, name)?;
+        let listed = Listed::new(file, name)?.without_lengths()?;
         let paths: Vec<String> = listed.paths().map(str::to_owned).collect();
         if paths.is_empty() {
             return Err(Error::argument(format!("`{name}`: there is no data set in it")));
@@ -184,6 +187,23 @@ impl<'a> Listed<'a> {
         let own = entries.into_iter().filter(|entry| entry.kind == Kind::Dataset);
         let own = own.map(|entry| (entry.path.trim_start_matches('/').to_owned(), entry));
         Ok(Listed { file, name, entries: own.collect() })
+    }
+
+    /// Leaves out what stands for a length alone: netCDF-4 writes a data set for each dimension, also for those without values.
+    fn without_lengths(mut self) -> Result<Self> {
+        let mut empty = Vec::new();
+        for path in self.entries.keys() {
+            let failed = |e| at_opening(self.name, e);
+            let attributes = self.file.attributes(path).map_err(failed)?;
+            if let Some(label) = attributes.iter().find(|attribute| attribute.name == "NAME")
+                && let Value::Texts(texts) = self.file.value(label).map_err(failed)?
+                && texts.first().is_some_and(|text| text.starts_with(LENGTH_ALONE))
+            {
+                empty.push(path.clone());
+            }
+        }
+        empty.iter().for_each(|path| drop(self.entries.remove(path)));
+        Ok(self)
     }
 
     fn paths(&self) -> impl Iterator<Item = &str> {
