@@ -16,8 +16,18 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Blocks, each once, and for every row the index of its block in that list and the row within it.
-type Places = (Vec<usize>, Vec<(u32, u32)>);
+/// Blocks, each once, and the rows in the order in which they were asked for, as runs.
+type Places = (Vec<usize>, Vec<Run>);
+
+/// Rows that follow each other in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    /// The place of the block in the list.
+    block: usize,
+    /// The first row, counted in the block, and how many.
+    first: usize,
+    count: usize,
+}
 
 /// The tree of one file.
 #[derive(Debug)]
@@ -84,16 +94,26 @@ impl RootSource {
         let mut blocks = Vec::new();
         // Zero means not seen yet.
         let mut seen = vec![0u32; self.blocks.len()];
-        let mut places = Vec::with_capacity(rows.len());
+        let mut runs: Vec<Run> = Vec::new();
+        // The row that would continue the last run, and the end of its block.
+        let (mut next, mut end) = (0, 0);
         for row in rows {
+            if let Some(run) = runs.last_mut()
+                && *row == next
+                && next < end
+            {
+                (run.count, next) = (run.count + 1, next + 1);
+                continue;
+            }
             let lost = || Error::argument(format!("there is no row {row}: there are {}", self.rows.total()));
             let (block, inside) = self.blocks.find(*row).ok_or_else(lost)?;
             if seen[block] == 0 {
                 blocks.push(block);
                 seen[block] = blocks.len() as u32;
             }
-            places.push((seen[block] - 1, inside as u32));
+            runs.push(Run { block: seen[block] as usize - 1, first: inside as usize, count: 1 });
+            (next, end) = (row + 1, row - inside + self.blocks.lens()[block]);
         }
-        Ok((blocks, places))
+        Ok((blocks, runs))
     }
 }

@@ -1,6 +1,6 @@
 //! Implements [`Source`] for trees.
 
-use super::RootSource;
+use super::{RootSource, Run};
 use crate::cells::Cells;
 use infeed_core::{
     Bytes, Cache, Dim, Error, Fetching, FieldKind, Hold, ReadCost, Record, Result, Shard, Source, Spec,
@@ -33,16 +33,17 @@ impl Source for RootSource {
 
     fn fetch(&self, rows: &[u64], fields: &[Arc<str>]) -> Result<Vec<Record>> {
         let set = self.set(fields)?;
-        let (blocks, places) = self.places(rows)?;
+        let (blocks, runs) = self.places(rows)?;
         let decoded = self.decode(&blocks, &set)?;
-        let record = |(block, row): &(u32, u32)| {
+        let record = |(block, row): (usize, usize)| {
             let value = |(at, field): (usize, &usize)| {
-                self.value(decoded.cells(*block as usize, at), *row as usize, *field)
+                self.value(decoded.cells(block, at), row, *field)
                     .map_err(|error| error.in_field(&set.names[at]))
             };
             Ok(Record { fields: set.places.iter().enumerate().map(value).collect::<Result<_>>()? })
         };
-        places.iter().map(record).collect()
+        let each = |run: Run| (run.first..run.first + run.count).map(move |row| (run.block, row));
+        runs.into_iter().flat_map(each).map(record).collect()
     }
 
     fn stamps(&self, rows: &[u64], _: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
@@ -113,11 +114,11 @@ impl Source for RootSource {
 
     fn fill(&self, rows: &[u64], fields: &[Arc<str>], out: &mut [&mut [u8]]) -> Result<()> {
         let set = self.set(fields)?;
-        let (blocks, places) = self.places(rows)?;
+        let (blocks, runs) = self.places(rows)?;
         let decoded = self.decode(&blocks, &set)?;
         for (at, out) in out.iter_mut().enumerate().take(set.places.len()) {
             let cells: Vec<&Cells> = (0..blocks.len()).map(|block| decoded.cells(block, at)).collect();
-            gather(&cells, &places, out).map_err(|error| error.in_field(&set.names[at]))?;
+            gather(&cells, &runs, out).map_err(|error| error.in_field(&set.names[at]))?;
         }
         Ok(())
     }
@@ -162,8 +163,8 @@ impl RootSource {
     }
 }
 
-/// Copies rows to where they belong. Rows that follow each other in a block are copied at once.
-fn gather(cells: &[&Cells], places: &[(u32, u32)], out: &mut [u8]) -> Result<()> {
+/// Copies rows to where they belong, each run at once.
+fn gather(cells: &[&Cells], runs: &[Run], out: &mut [u8]) -> Result<()> {
     let mut datas = Vec::with_capacity(cells.len());
     let mut width = 0;
     for cells in cells {
@@ -171,15 +172,15 @@ fn gather(cells: &[&Cells], places: &[(u32, u32)], out: &mut [u8]) -> Result<()>
         width = *own;
         datas.push(data.as_slice());
     }
-    if places.len().checked_mul(width) != Some(out.len()) {
-        return Err(Error::Internal { what: format!("{} entries do not fill their place", places.len()) });
+    let count: usize = runs.iter().map(|run| run.count).sum();
+    if count.checked_mul(width) != Some(out.len()) {
+        return Err(Error::Internal { what: format!("{count} entries do not fill their place") });
     }
-    let follows = |one: &(u32, u32), next: &(u32, u32)| one.0 == next.0 && one.1 + 1 == next.1;
     let mut rest = out;
-    for run in places.chunk_by(follows) {
-        let (to, behind) = rest.split_at_mut(run.len() * width);
-        let from = run[0].1 as usize * width;
-        let found = datas.get(run[0].0 as usize).and_then(|data| data.get(from..from + to.len()));
+    for run in runs {
+        let (to, behind) = rest.split_at_mut(run.count * width);
+        let from = run.first * width;
+        let found = datas.get(run.block).and_then(|data| data.get(from..from + to.len()));
         let found = found.ok_or_else(lost)?;
         // The usual widths are single moves.
         match (<&mut [u8; 4]>::try_from(&mut *to), <&[u8; 4]>::try_from(found)) {
