@@ -3,6 +3,7 @@
 //! ```text
 //! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
 //! object   the bytes of one file, mapped or read by ranges
+//! shared   large samples, which several threads make together
 //! source   arrays of many files as one source: rows, blocks, batches
 //! boxes    the same for rows that are boxes: windows, patches, stacked variables
 //! open     from paths and arguments to a source
@@ -28,6 +29,7 @@ mod npy;
 mod npz;
 mod object;
 mod open;
+mod shared;
 mod source;
 #[cfg(test)]
 mod tests;

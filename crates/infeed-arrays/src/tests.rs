@@ -5,6 +5,7 @@ use bytes::Bytes;
 use infeed_core::{
     Dtype, Error, FormatEntry, Found, Hold, OpenRequest, Opened, Result, Shard, Source, Store, Value,
     parallel,
+    signals::{self, Signals},
 };
 use infeed_records::npy::Header;
 use serde_json::{Map, json};
@@ -208,6 +209,27 @@ fn archives_with_sizes_in_64_bits() {
     assert_eq!(numbers(&rows(&*source, "x", &[1])[0]), (0..12).collect::<Vec<u16>>());
     let source = open(&store, "npz", &["d"], json!({"rows": "axis", "fields": ["y"]})).unwrap();
     assert_eq!(rows(&*source, "y", &[7, 11, 3]).iter().map(|row| row[0]).collect::<Vec<_>>(), [1, 5, 3]);
+}
+
+#[test]
+fn large_members_of_archives_are_checked_whoever_reads_them() {
+    let run = Arc::new(Signals::default().with_threads(3));
+    let _entered = signals::enter(&run);
+    let bytes = npz(&[("x.npy", npy(2500, 4096))]);
+    let read = |bytes: Vec<u8>| {
+        let store = Arc::new(Files::new(&[("a.npz", bytes)]));
+        let source = open(&store, "npz", &["a.npz"], json!({}))?;
+        let mut out = vec![0; 2500 * 4096 * 2];
+        source.fill(&[0], &["x".into()], &mut [&mut out])?;
+        Ok::<_, Error>(out)
+    };
+    let whole = read(bytes.clone()).unwrap();
+    assert!(whole.chunks_exact(2).enumerate().all(|(n, two)| two == (n as u16).to_le_bytes()));
+    for at in [1000, bytes.len() / 2, bytes.len() - 1000] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 4;
+        assert!(read(changed).unwrap_err().to_string().contains("checksum"), "{at}");
+    }
 }
 
 #[test]

@@ -2,14 +2,17 @@
 //!
 //! There is no pool: the threads end before the call returns, so they cannot be lost in a fork.
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    signals::{self, Signals},
+};
 use std::sync::{
-    OnceLock,
+    Arc, OnceLock,
     atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
 /// Computes `work(0)`, `work(1)`, ... up to `count` on at most `threads` threads, including the caller's, and returns
-/// the results in order. Of several errors the one with the lowest number is returned, whatever the timing; work
+/// the results in order. The threads work for the run of the caller. Of several errors the one with the lowest number is returned, whatever the timing; work
 /// after it may be skipped.
 pub fn map<T: Send + Sync>(
     count: usize,
@@ -36,9 +39,13 @@ pub fn map<T: Send + Sync>(
             let _ = place.set(result);
         }
     };
+    let run = signals::current();
     std::thread::scope(|scope| {
         for _ in 1..threads.min(count) {
-            scope.spawn(take);
+            scope.spawn(|| {
+                let _entered = run.as_ref().map(signals::enter);
+                take();
+            });
         }
         take();
     });
@@ -63,6 +70,38 @@ pub fn map_slice<S: Sync, T: Send + Sync>(
     Ok(parts.into_iter().flatten().collect())
 }
 
+/// Says that the caller has work that several threads can share, until the result is dropped.
+///
+/// Each thread of a run that has such work gets an equal share of the threads of the run. A thread without a run gets none but
+/// itself.
+pub fn share() -> Share {
+    let run = signals::current();
+    let threads = run.as_ref().map_or(1, |run| run.begin_large());
+    Share { run, threads }
+}
+
+/// How many threads may work for the caller, itself included.
+#[derive(Debug)]
+pub struct Share {
+    run: Option<Arc<Signals>>,
+    threads: usize,
+}
+
+impl Share {
+    /// Returns the number, at least one.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Some(run) = &self.run {
+            run.end_large();
+        }
+    }
+}
+
 /// Returns the CPUs that this process may use.
 pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -81,6 +120,36 @@ mod tests {
         assert_eq!(map_slice(&items, 4, 10, |n| Ok(*n)).unwrap(), items);
         assert_eq!(map_slice(&items, 4, 10_000, |n| Ok(*n)).unwrap(), items);
         assert!(map_slice::<usize, usize>(&[], 4, 1, |n| Ok(*n)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn threads_are_shared_by_those_who_have_much_to_do() {
+        assert_eq!(share().threads(), 1, "without a run");
+        let run = Arc::new(Signals::default().with_threads(6));
+        let _entered = signals::enter(&run);
+        let first = share();
+        let second = share();
+        assert_eq!((first.threads(), second.threads()), (6, 3));
+        drop(first);
+        assert_eq!(share().threads(), 3);
+        drop(second);
+        assert_eq!(share().threads(), 6);
+        let many: Vec<Share> = (0..10).map(|_| share()).collect();
+        assert_eq!(many.last().unwrap().threads(), 1);
+    }
+
+    #[test]
+    fn threads_work_for_the_run_of_the_caller() {
+        let run = Arc::new(Signals::default());
+        let _entered = signals::enter(&run);
+        let barrier = std::sync::Barrier::new(4);
+        map(4, 4, |_| {
+            barrier.wait();
+            signals::count_retry();
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(run.retries(), 4);
     }
 
     #[test]

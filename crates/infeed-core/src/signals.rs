@@ -8,7 +8,7 @@ use std::{
     cell::RefCell,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -19,6 +19,9 @@ pub struct Signals {
     cancelled: AtomicBool,
     retries: Arc<AtomicU64>,
     announced: Arc<Announced>,
+    /// Threads that make samples, and how many of them have work to share.
+    threads: usize,
+    large: AtomicUsize,
 }
 
 /// Bytes that were announced to stores, by where they were found.
@@ -34,6 +37,21 @@ impl Signals {
     /// Signals that add to counts of retries and of announced bytes.
     pub fn counting(retries: Arc<AtomicU64>, announced: Arc<Announced>) -> Self {
         Signals { retries, announced, ..Signals::default() }
+    }
+
+    /// The same with so many threads that make samples.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Signals { threads, ..self }
+    }
+
+    /// Counts a thread that has work to share. Returns how many threads it may have, itself included.
+    pub(crate) fn begin_large(&self) -> usize {
+        (self.threads / (self.large.fetch_add(1, Relaxed) + 1)).max(1)
+    }
+
+    pub(crate) fn end_large(&self) {
+        self.large.fetch_sub(1, Relaxed);
     }
 
     /// Tells every thread of the run to stop waiting.

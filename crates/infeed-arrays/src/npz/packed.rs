@@ -31,6 +31,13 @@ impl Crc {
         Checksum(crc32fast::Hasher::new())
     }
 
+    /// Returns the checksum of bytes and of `len` more behind them, from the checksums of both.
+    pub(crate) fn joined(first: u32, second: u32, len: usize) -> u32 {
+        let mut all = crc32fast::Hasher::new_with_initial_len(first, 0);
+        all.combine(&crc32fast::Hasher::new_with_initial_len(second, len as u64));
+        all.finalize()
+    }
+
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

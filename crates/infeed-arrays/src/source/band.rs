@@ -1,7 +1,7 @@
 //! Blocks of rows: decoded once, kept while they are needed, and rows copied out of them.
 
-use super::{ArraySource, SCRATCH, axis_of};
-use crate::object::fill;
+use super::{ArraySource, axis_of};
+use crate::shared::fill_shared;
 use infeed_core::{
     Error, Hold, Result,
     blocks::{Block, Spares},
@@ -61,8 +61,7 @@ impl ArraySource {
         let bytes = slab.elements().saturating_mul(size as u64);
         let bytes = usize::try_from(bytes).map_err(|_| Error::sample("a block larger than all memory"))?;
         let mut memory = self.cache.spares().take(bytes)?;
-        SCRATCH
-            .with_borrow_mut(|scratch| fill(&self.objects[part.object..], array, &slab, &mut memory, scratch))
+        fill_shared(&self.objects[part.object..], array, &slab, &mut memory)
             .map_err(|e| e.in_field(&self.spec.fields[field].0))?;
         let axis = axis_of(self.axis, array.shape().len()).unwrap_or(0);
         let side = |range: &[u64]| range.iter().product::<u64>() as usize;

@@ -1,7 +1,7 @@
 //! Rows that lie in files as they do in batches: copied from a mapping, or read with their neighbours.
 
 use super::{ArraySource, axis_of};
-use crate::array::Dense;
+use crate::{array::Dense, shared::copy_shared};
 use infeed_core::{Error, Result};
 use std::ops::Range;
 
@@ -36,7 +36,8 @@ impl ArraySource {
         if object.goes_straight(0) {
             for (row, place) in rows {
                 let to = out.get_mut(place * width..(place + 1) * width).ok_or_else(lost)?;
-                to.copy_from_slice(object.peek(dense.at + row * dense.bytes, width).ok_or_else(lost)?);
+                let from = object.peek(dense.at + row * dense.bytes, width).ok_or_else(lost)?;
+                copy_shared(from, to)?;
             }
             return Ok(());
         }
@@ -53,7 +54,7 @@ impl ArraySource {
             let together = rows[at..at + count].iter().enumerate().all(|(n, (_, to))| *to == place + n);
             if together && object.goes_straight(bytes.end - bytes.start) {
                 let to = out.get_mut(place * width..(place + count) * width).ok_or_else(lost)?;
-                object.read_into(start, to)?;
+                object.read_large(start, to)?;
             } else {
                 small.push(Run { place: at, rows: count, bytes });
             }

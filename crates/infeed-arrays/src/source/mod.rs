@@ -13,7 +13,8 @@ mod reading;
 
 use crate::{
     array::{Array, Dimensions, Element, Scratch, Slab},
-    object::{Object, fill},
+    object::Object,
+    shared::fill_shared,
 };
 use band::Band;
 use infeed_core::{Error, FieldSpec, Result, Spec, Stamp, Store, Sums, blocks::BlockCache};
@@ -134,8 +135,7 @@ impl ArraySource {
     fn write(&self, part: usize, row: u64, field: usize, out: &mut [u8]) -> Result<()> {
         let Part { object, arrays, .. } = &self.parts[part];
         let slab = self.slab(&*arrays[field], row..row + 1);
-        SCRATCH
-            .with_borrow_mut(|scratch| fill(&self.objects[*object..], &*arrays[field], &slab, out, scratch))
+        fill_shared(&self.objects[*object..], &*arrays[field], &slab, out)
             .map_err(|e| e.in_field(&self.spec.fields[field].0))
     }
 

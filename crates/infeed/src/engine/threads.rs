@@ -86,7 +86,8 @@ impl Engine {
     pub(super) fn start(equipment: Equipment, start: Cursor, feed: Feed, limit: u64) -> Result<Self> {
         let settled = equipment.settled;
         let trace = &equipment.trace;
-        let signals = Arc::new(Signals::counting(Arc::clone(&trace.retries), trace.pace.announced()));
+        let signals = Signals::counting(Arc::clone(&trace.retries), trace.pace.announced());
+        let signals = Arc::new(signals.with_threads(settled.threads));
         let activity = Activity::new(settled.io_threads + settled.threads);
         let process = Process::this();
         let scout = Scout::new(&equipment.plan);
