@@ -1,4 +1,4 @@
-"""Arrays in files: infeed against NumPy and h5py in torch's DataLoader, in turns.
+"""Arrays in files: infeed against NumPy, h5py, zarr-python and zarrs in torch's DataLoader, in turns.
 
 `python benches/arrays.py [--only npy lz4] [--folder FOLDER]` writes its data once and prints, for each work, GB (or
 million rows) of decoded data per second, the best of some rounds, and the ratio. Files are in the page cache. Every
@@ -9,6 +9,8 @@ Workers of the DataLoader stay between them; infeed's loader is made and closed 
   alone, too.
 * gzip, lz4: volumes of 8 MB in one chunked data set (64 x 64 x 64 chunks), batches of one, against h5py in two
   workers; and slices of 128 x 128 in chunks of 16, batches of 32.
+* zarr: the same volumes with blosc-lz4, against zarr-python, and against zarrs if it is there: in two workers, and in
+  this process with the threads that it starts itself.
 * rows: 50,000 x 32 x 32 x 3 (uint8) in one `.npy`, shuffled batches of 256, against indexing a memmap.
 * memory: the bandwidth of reading the files of `npy` from the page cache, with two threads.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import tempfile
 import threading
 import time
@@ -28,6 +31,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 import torch
+import zarr
 
 import infeed
 
@@ -76,6 +80,23 @@ class DataSet(torch.utils.data.Dataset[Any]):
         if self.data is None:
             self.data = h5py.File(self.path)[self.name]
         return torch.from_numpy(self.data[at])
+
+
+class ZarrArray(torch.utils.data.Dataset[Any]):
+    """Rows of a Zarr array, as zarr-python's users read them, with its own codecs or those of zarrs."""
+
+    def __init__(self, path: Path, zarrs: bool) -> None:
+        self.path, self.zarrs, self.data = path, zarrs, None
+
+    def __len__(self) -> int:
+        return SAMPLES
+
+    def __getitem__(self, at: int) -> torch.Tensor:
+        own = "zarr.core.codec_pipeline.BatchedCodecPipeline"
+        with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline" if self.zarrs else own}):
+            if self.data is None:
+                self.data = zarr.open_array(str(self.path), mode="r")
+            return torch.from_numpy(self.data[at])
 
 
 def loader(data: torch.utils.data.Dataset[Any], batch: int, workers: int = 2) -> Iterable[torch.Tensor]:
@@ -160,6 +181,17 @@ def write_chunks(folder: Path) -> Path:
     return path
 
 
+def write_zarr(folder: Path) -> Path:
+    path = folder / "chunks.zarr"
+    if not path.exists():
+        data = np.stack([volume(SAMPLE, k) for k in range(SAMPLES)])
+        codec = zarr.codecs.BloscCodec(cname="lz4", shuffle="shuffle")
+        part = path.with_suffix(".part")
+        zarr.create_array(str(part), data=data, chunks=(1, 64, 64, 64), compressors=codec)
+        part.rename(path)
+    return path
+
+
 def write_rows(folder: Path) -> Path:
     path = folder / "rows.npy"
     if not path.exists():
@@ -187,6 +219,20 @@ def chunks(folder: Path, name: str, batch: int) -> tuple[float, dict[str, Iterab
         "infeed": ours(pipeline.batch(batch), name),
         "DataLoader": repeated(loader(DataSet(path, name, rows), batch)),
     }
+
+
+def whole_zarr(folder: Path) -> tuple[float, dict[str, Iterable[Any]]]:
+    path = write_zarr(folder)
+    work: dict[str, Iterable[Any]] = {
+        "infeed": ours(infeed.zarr(path).batch(1), "data"),
+        "DataLoader": repeated(loader(ZarrArray(path, False), 1)),
+    }
+    if importlib.util.find_spec("zarrs"):
+        import zarrs  # noqa: F401
+
+        work["zarrs, DataLoader"] = repeated(loader(ZarrArray(path, True), 1))
+        work["zarrs"] = repeated(loader(ZarrArray(path, True), 1, 0))
+    return SAMPLES * SAMPLE**3 * 4 / 1e9, work
 
 
 def rows(folder: Path) -> tuple[float, dict[str, Iterable[Any]]]:
@@ -225,6 +271,7 @@ WORKS: dict[str, Callable[[Path], tuple[float, dict[str, Iterable[Any]]]]] = {
     "lz4": lambda folder: chunks(folder, "lz4", 1),
     "gzip slices": lambda folder: chunks(folder, "gzip-slices", 32),
     "lz4 slices": lambda folder: chunks(folder, "lz4-slices", 32),
+    "zarr": whole_zarr,
     "rows": rows,
 }
 
