@@ -210,6 +210,24 @@ def test_a_cache_that_holds_everything_asks_for_nothing(nginx, shards, proxied, 
     again.close()
 
 
+@pytest.mark.parametrize("tier", ["disk", "memory"])
+def test_samples_of_remote_data_are_kept(nginx, shards, proxied, tmp_path, tier):
+    """The stage `cache`: what it keeps is not asked for again, though the engine announces rows to the store."""
+    proxy = proxied(nginx, keys=True)
+    source = infeed.tar(nginx.uri("t-{0..1}.tar", proxy), index=str(tmp_path / "index")).shuffle(seed=1)
+    where = {"path": tmp_path / "samples"} if tier == "disk" else {"limit": "200MB"}
+
+    def epoch(loader) -> list[tuple[bytes, bytes]]:
+        return [(bytes(c), bytes(b)) for batch in loader for c, b in zip(batch["cls"], batch["bin"], strict=True)]
+
+    with source.batch(16).to_numpy() as plain, source.cache(tier, **where).batch(16).to_numpy() as kept:
+        assert epoch(kept) == epoch(plain)
+        proxy.reset()
+        second = epoch(kept)
+        assert proxy.stats()["requests"] == 0
+        assert second == epoch(plain)
+
+
 def test_a_cache_in_memory_ends_with_its_last_user(nginx, shards, tmp_path):
     folder = Path("/dev/shm", f"infeed-test-{os.getpid()}")
     if not folder.parent.is_dir():
