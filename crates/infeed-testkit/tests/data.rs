@@ -5,7 +5,6 @@ use infeed::{Column, Loader, Next, Options, Recipe, decode::codec_of, open};
 use infeed_core::{Bytes, Channels, Rect, Scratch, Value, Want};
 use infeed_testkit::{
     FolderSpec, JpegOptions, PngKind, ShardSpec, Subsampling, faults, folder, jpeg, photo, png, shards,
-    suites,
 };
 use std::{ops::ControlFlow, path::PathBuf};
 
@@ -157,12 +156,6 @@ fn damage_is_done_and_noticed() {
     faults::truncate(&paths[0], whole.len() as u64 / 2).unwrap();
     assert!(open(Recipe::new(text(&paths), "tar")).is_err());
     assert!(faults::truncate(dir.path().join("nothing"), 0).is_err());
-}
-
-#[test]
-fn every_registry_entry_holds_to_its_contract() {
-    let faults = suites::all();
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]

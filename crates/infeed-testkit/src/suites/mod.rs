@@ -26,21 +26,6 @@ use infeed_core::{Entry, Error};
 use serde_json::{Map, Value as Json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs every suite.
-pub fn all() -> Vec<String> {
-    [
-        tables(),
-        stores(),
-        #[cfg(feature = "images")]
-        codecs(),
-        #[cfg(feature = "images")]
-        decoders(),
-        transforms(),
-        batch_transforms(),
-    ]
-    .concat()
-}
-
 /// Runs one check; a panic is also a fault.
 fn guarded<T>(faults: &mut Vec<String>, what: &str, check: impl FnOnce() -> Result<T, String>) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(check)) {
