@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from format_cases import PARTS, Made, Row, case, parts, records
-from format_writers import example, tfrecords, write_mds
+from format_writers import example, safetensors_bytes, tfrecords, write_mds
 
 import infeed
 
@@ -198,6 +198,22 @@ def npz_files(folder: Path) -> Made:
     for i in range(sum(PARTS)):
         np.savez(folder / f"{i:03d}.npz", **{name: array[i] for name, array in arrays.items()})
     return Made(infeed.npz(folder / "*.npz"), array_rows(arrays), "x")
+
+
+@case("safetensors")
+def safetensors(folder: Path) -> Made:
+    arrays = {name: array.astype(array.dtype.newbyteorder("=")) for name, array in columns_of_arrays().items()}
+    for k, part in enumerate(array_parts(arrays)):
+        (folder / f"part-{k}.safetensors").write_bytes(safetensors_bytes(part))
+    return Made(infeed.safetensors(folder, rows="axis"), array_rows(arrays), "y")
+
+
+@case("safetensors, one row a file")
+def safetensors_files(folder: Path) -> Made:
+    arrays = {name: array.astype(array.dtype.newbyteorder("=")) for name, array in columns_of_arrays().items()}
+    for i in range(sum(PARTS)):
+        (folder / f"{i:03d}.safetensors").write_bytes(safetensors_bytes({n: a[i] for n, a in arrays.items()}))
+    return Made(infeed.safetensors(folder), array_rows(arrays), "x")
 
 
 def data_sets(**options: Any) -> Callable[[Path], Made]:

@@ -136,3 +136,32 @@ def _mds_sample(columns: Mapping[str, str], names: Sequence[str], row: Mapping[s
     parts = [MDS_ENCODINGS[columns[n]][0](row[n]) for n in names]
     varying = [len(p) for n, p in zip(names, parts, strict=True) if MDS_ENCODINGS[columns[n]][1] is None]
     return np.array(varying, "<u4").tobytes() + b"".join(parts)
+
+
+#: What safetensors calls the types of NumPy.
+SAFETENSORS_TYPES = {
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "uint16": "U16",
+    "int16": "I16",
+    "uint32": "U32",
+    "int32": "I32",
+    "uint64": "U64",
+    "int64": "I64",
+    "float16": "F16",
+    "float32": "F32",
+    "float64": "F64",
+}
+
+
+def safetensors_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """A safetensors file: the length of a header, the header, and the arrays one behind the other."""
+    header: dict[str, Any] = {"__metadata__": {"format": "np"}}
+    data = b""
+    for name, array in arrays.items():
+        place = [len(data), len(data) + array.nbytes]
+        header[name] = {"dtype": SAFETENSORS_TYPES[array.dtype.name], "shape": array.shape, "data_offsets": place}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import jpeg
+from format_writers import safetensors_bytes
 
 import infeed
 from infeed import transforms as T
@@ -112,11 +113,12 @@ def write_arrays(root: Path) -> None:
         file.mktree("Events", {"Muon_pt": "var * float32", "MET_pt": np.dtype("f4"), "label": np.dtype("i8")})
         file["Events"].extend({"Muon_pt": jagged, "MET_pt": np.arange(10, dtype="f4"), "label": np.arange(10) % 2})
     np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
-    for name in ("scans", "pairs"):
+    for name in ("scans", "pairs", "latents"):
         (root / name).mkdir()
     for k in range(3):
         np.save(root / "scans" / f"{k}.npy", np.zeros((4, 5, 6), "u2"))
         np.savez(root / "pairs" / f"{k}.npz", x=np.zeros((8, 3)), y=np.arange(8))
+        (root / "latents" / f"{k}.safetensors").write_bytes(safetensors_bytes({"z": np.zeros((4, 8, 8), "f2")}))
 
 
 class MyDataset(torch.utils.data.Dataset):

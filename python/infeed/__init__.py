@@ -81,6 +81,7 @@ _OFFERS = {
         "open",
         "parquet",
         "root",
+        "safetensors",
         "sqlite",
         "stream",
         "table",

@@ -1,4 +1,4 @@
-//! Arrays as rows: NumPy's `.npy` and `.npz`, HDF5 and so netCDF-4, classic netCDF, Zarr.
+//! Arrays as rows: NumPy's `.npy` and `.npz`, safetensors, HDF5 and so netCDF-4, classic netCDF, Zarr.
 //!
 //! ```text
 //! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
@@ -8,7 +8,7 @@
 //! boxes    the same for rows that are boxes: windows, patches, stacked variables
 //! open     from paths and arguments to a source
 //! lengths  which arrays are fields, if nobody says it
-//! npy, npz, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
+//! npy, npz, safetensors, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
 //! ```
 //!
 //! *Which bytes* ([`array::Array::plan`]) is apart from *bytes to elements* ([`array::Pieces::place`]), so that one source
@@ -29,6 +29,7 @@ mod npy;
 mod npz;
 mod object;
 mod open;
+mod safetensors;
 mod shared;
 mod source;
 #[cfg(test)]
@@ -37,9 +38,11 @@ mod zarr;
 
 pub use boxes::BoxSource;
 pub use npz::fuzz_npz;
+pub use safetensors::fuzz_safetensors;
 pub use source::ArraySource;
 
 use infeed_core::FormatEntry;
 
 /// The table of formats.
-pub const ENTRIES: &[&FormatEntry] = &[&npy::ENTRY, &npz::ENTRY, &hdf5::ENTRY, &netcdf::ENTRY, &zarr::ENTRY];
+pub const ENTRIES: &[&FormatEntry] =
+    &[&npy::ENTRY, &npz::ENTRY, &safetensors::ENTRY, &hdf5::ENTRY, &netcdf::ENTRY, &zarr::ENTRY];

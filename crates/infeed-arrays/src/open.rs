@@ -24,6 +24,13 @@ pub(crate) const FIELDS: Param = Param {
     default: Some("null"),
     about: "the fields to read; all of them if not given",
 };
+/// `rows` of formats whose files are meant to be rows.
+pub(crate) const FILE_ROWS: Param = Param {
+    name: "rows",
+    python: "ArrayRows",
+    default: Some("\"file\""),
+    about: "what a row is: `file` or `axis`",
+};
 pub(crate) const MASK_AND_SCALE: Param = Param {
     name: "mask_and_scale",
     python: "bool",

@@ -210,6 +210,17 @@ def arrays() -> None:
         out = io.BytesIO()
         save(out, x=np.arange(6, dtype=np.float32).reshape(2, 3), y=pair)
         write("npz", name, out.getvalue())
+    tensors = {
+        "__metadata__": {"format": "pt"},
+        "x": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+        "y": {"dtype": "BF16", "shape": [2], "data_offsets": [24, 28]},
+        "none": {"dtype": "I64", "shape": [0, 4], "data_offsets": [28, 28]},
+        "f8": {"dtype": "F8_E4M3", "shape": [3], "data_offsets": [28, 31]},
+    }
+    for name, some in {"several": tensors, "empty": {}}.items():
+        head = json.dumps(some).encode()
+        data = bytes(range(31)) if some else b""
+        write("safetensors", name, struct.pack("<Q", len(head)) + head + data)
 
 
 def texts() -> None:

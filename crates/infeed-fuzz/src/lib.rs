@@ -52,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "pnm", run: |data| images::image("pnm", data) },
     Target { name: "recipe", run: texts::recipe },
     Target { name: "root", run: infeed_root::fuzz_root },
+    Target { name: "safetensors", run: infeed_arrays::fuzz_safetensors },
     Target { name: "split", run: infeed_records::split::fuzz_split },
     Target { name: "state", run: texts::state },
     Target { name: "tar", run: rows::tar },

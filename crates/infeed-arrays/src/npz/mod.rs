@@ -11,11 +11,12 @@ use crate::{
     npy::{self, HEAD},
     object::Object,
     open::{
-        AXIS, FIELDS, FoundArrays, READ, files, kind, missing, open as open_files, row_kind, stem, wanted,
+        AXIS, FIELDS, FILE_ROWS, FoundArrays, READ, files, kind, missing, open as open_files, row_kind, stem,
+        wanted,
     },
 };
 use bytes::Bytes;
-use infeed_core::{Can, FileLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Param, Result, Sure};
+use infeed_core::{Can, FileLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Result, Sure};
 use infeed_records::npy::Layout;
 pub(crate) use packed::{Crc, Inflate};
 use packed::{Packed, inflate_head};
@@ -39,20 +40,13 @@ inflated as a whole for any of its rows, and kept.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[ROWS, AXIS, FIELDS, READ]),
+    params: &with_boxes::<16>(&[FILE_ROWS, AXIS, FIELDS, READ]),
     endings: &[".npz"],
     magic: &[Magic { at: 0, bytes: b"PK\x03\x04" }],
     can: Can { blocks: true, ..Can::ROWS },
     recognise: Some(recognise),
     recognise_folder: None,
     open,
-};
-
-const ROWS: Param = Param {
-    name: "rows",
-    python: "ArrayRows",
-    default: Some("\"file\""),
-    about: "what a row is: `file` or `axis`",
 };
 
 /// Recognises a file by its name: other ZIP archives begin in the same way.
