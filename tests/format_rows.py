@@ -216,6 +216,26 @@ def safetensors_files(folder: Path) -> Made:
     return Made(infeed.safetensors(folder), array_rows(arrays), "x")
 
 
+@case("pt")
+def torch_saved(folder: Path) -> Made:
+    torch = pytest.importorskip("torch")
+    arrays = {name: array.astype(array.dtype.newbyteorder("=")) for name, array in columns_of_arrays().items()}
+    for k, part in enumerate(array_parts(arrays)):
+        # One of them is transposed.
+        tensors = {name: torch.from_numpy(array.copy("F" if k == 2 else "C")) for name, array in part.items()}
+        torch.save(tensors, folder / f"part-{k}.pt")
+    return Made(infeed.pt(folder, rows="axis"), array_rows(arrays), "y")
+
+
+@case("pt, one row a file")
+def torch_files(folder: Path) -> Made:
+    torch = pytest.importorskip("torch")
+    arrays = {name: array.astype(array.dtype.newbyteorder("=")) for name, array in columns_of_arrays().items()}
+    for i in range(sum(PARTS)):
+        torch.save({name: torch.tensor(array[i]) for name, array in arrays.items()}, folder / f"{i:03d}.pt")
+    return Made(infeed.pt(folder), array_rows(arrays), "x")
+
+
 def data_sets(**options: Any) -> Callable[[Path], Made]:
     def make(folder: Path) -> Made:
         h5py = pytest.importorskip("h5py")

@@ -118,6 +118,7 @@ def write_arrays(root: Path) -> None:
     for k in range(3):
         np.save(root / "scans" / f"{k}.npy", np.zeros((4, 5, 6), "u2"))
         np.savez(root / "pairs" / f"{k}.npz", x=np.zeros((8, 3)), y=np.arange(8))
+        torch.save({"z": torch.zeros(4, 8, 8)}, root / "latents" / f"{k}.pt")
         (root / "latents" / f"{k}.safetensors").write_bytes(safetensors_bytes({"z": np.zeros((4, 8, 8), "f2")}))
 
 

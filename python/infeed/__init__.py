@@ -80,6 +80,7 @@ _OFFERS = {
         "npz",
         "open",
         "parquet",
+        "pt",
         "root",
         "safetensors",
         "sqlite",

@@ -1,14 +1,15 @@
-//! Arrays as rows: NumPy's `.npy` and `.npz`, safetensors, HDF5 and so netCDF-4, classic netCDF, Zarr.
+//! Arrays as rows: NumPy's `.npy` and `.npz`, safetensors, files of `torch.save`, HDF5 and so netCDF-4, classic netCDF, Zarr.
 //!
 //! ```text
-//! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (npz), hdf5, zarr
+//! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (zip), hdf5, zarr
 //! object   the bytes of one file, mapped or read by ranges
 //! shared   large samples, which several threads make together
 //! source   arrays of many files as one source: rows, blocks, batches
 //! boxes    the same for rows that are boxes: windows, patches, stacked variables
 //! open     from paths and arguments to a source
+//! zip      the directory of a ZIP archive, and members that are deflated
 //! lengths  which arrays are fields, if nobody says it
-//! npy, npz, safetensors, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
+//! npy, npz, safetensors, torch, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
 //! ```
 //!
 //! *Which bytes* ([`array::Array::plan`]) is apart from *bytes to elements* ([`array::Pieces::place`]), so that one source
@@ -34,15 +35,25 @@ mod shared;
 mod source;
 #[cfg(test)]
 mod tests;
+mod torch;
 mod zarr;
+mod zip;
 
 pub use boxes::BoxSource;
-pub use npz::fuzz_npz;
 pub use safetensors::fuzz_safetensors;
 pub use source::ArraySource;
+pub use torch::fuzz_pickle;
+pub use zip::fuzz_npz;
 
 use infeed_core::FormatEntry;
 
 /// The table of formats.
-pub const ENTRIES: &[&FormatEntry] =
-    &[&npy::ENTRY, &npz::ENTRY, &safetensors::ENTRY, &hdf5::ENTRY, &netcdf::ENTRY, &zarr::ENTRY];
+pub const ENTRIES: &[&FormatEntry] = &[
+    &npy::ENTRY,
+    &npz::ENTRY,
+    &safetensors::ENTRY,
+    &torch::ENTRY,
+    &hdf5::ENTRY,
+    &netcdf::ENTRY,
+    &zarr::ENTRY,
+];

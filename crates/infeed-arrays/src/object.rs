@@ -2,8 +2,8 @@
 
 use crate::{
     array::{Array, Pieces, Scratch, Seal, Slab},
-    npz::Crc,
     shared::read_shared,
+    zip::Crc,
 };
 use bytes::Bytes;
 use infeed_core::{Error, Result, Shard, Store, StoreExt, memory};

@@ -109,7 +109,7 @@ fn npy(rows: usize, width: usize) -> Vec<u8> {
 pub(crate) fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
-        let mut crc = crate::npz::Crc::new();
+        let mut crc = crate::zip::Crc::new();
         crc.update(bytes);
         let at = out.len() as u64;
         let size = bytes.len() as u64;

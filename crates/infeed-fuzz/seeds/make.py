@@ -12,6 +12,7 @@ import json
 import lzma
 import struct
 import tarfile
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
+import torch
 from PIL import Image
 
 HERE = Path(__file__).parent
@@ -221,6 +223,18 @@ def arrays() -> None:
         head = json.dumps(some).encode()
         data = bytes(range(31)) if some else b""
         write("safetensors", name, struct.pack("<Q", len(head)) + head + data)
+    x = torch.arange(6.0).reshape(2, 3)
+    state = {
+        "x": x,
+        "in": {"t": x.t(), "u": x.to(torch.uint16)},
+        "pair": [x[1:], (1, 0.5, "a", None)],
+        "shape": x.shape,
+    }
+    for name, value, protocol in (("tensor", x, 2), ("state", state, 2), ("state-4", state, 4)):
+        out = io.BytesIO()
+        torch.save(value, out, pickle_protocol=protocol)
+        with zipfile.ZipFile(out) as archive:
+            write("pickle", name, archive.read("archive/data.pkl"))
 
 
 def texts() -> None:

@@ -48,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "npz", run: infeed_arrays::fuzz_npz },
     Target { name: "parquet", run: |data| rows::table("parquet", data) },
     Target { name: "paths", run: texts::paths },
+    Target { name: "pickle", run: infeed_arrays::fuzz_pickle },
     Target { name: "png", run: compare::png },
     Target { name: "pnm", run: |data| images::image("pnm", data) },
     Target { name: "recipe", run: texts::recipe },

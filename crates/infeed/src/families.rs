@@ -20,11 +20,13 @@ const FAMILIES: &[Family] = &[
     Family {
         feature: "arrays",
         built: cfg!(feature = "arrays"),
-        formats: &["npy", "npz", "safetensors", "hdf5", "netcdf", "zarr", "root"],
+        formats: &["npy", "npz", "safetensors", "pt", "hdf5", "netcdf", "zarr", "root"],
         endings: &[
             ".npy",
             ".npz",
             ".safetensors",
+            ".pt",
+            ".pth",
             ".h5",
             ".hdf5",
             ".he5",

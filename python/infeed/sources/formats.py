@@ -54,6 +54,7 @@ __all__ = [
     "npy",
     "npz",
     "parquet",
+    "pt",
     "root",
     "safetensors",
     "sqlite",
@@ -859,6 +860,90 @@ def safetensors(
     """
     return open_format(
         "safetensors",
+        paths,
+        {
+            "rows": rows,
+            "axis": axis,
+            "fields": fields,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
+
+
+def pt(
+    paths: Paths,
+    *,
+    rows: ArrayRows = "file",
+    axis: int = 0,
+    fields: Sequence[str] | None = None,
+    read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
+) -> Pipeline:
+    """Read tensors of ``torch.save``: one row a file, or rows along an axis.
+
+    A tensor alone is the field ``data``. The tensors of dicts, lists and tuples are fields by their keys and
+    places: ``x``, ``a.b`` for dicts in dicts, ``0`` and ``1`` for a pair. Numbers, texts and whatever else has no
+    tensors in it are left out, and ``explain`` tells which. Views, transposed and expanded tensors are what they
+    are in torch; several tensors may share their elements.
+
+    No code of the file is run: its pickle is read by a machine that only knows what tensors need. Any other name of
+    Python in it is refused, and so are files of torch before 1.6, which are no ZIP archives, and modules of
+    TorchScript.
+
+    ``rows`` says what a row is:
+
+    * ``"file"``: all of a file, which is what is meant if nothing is given. Tensors may differ in the lengths of
+      their axes from file to file.
+    * ``"axis"``: one step along ``axis`` of every tensor, which must be equally long. Several files are laid end to
+      end.
+
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
+    * ``rows``: what a row is: ``file`` or ``axis``
+    * ``axis``: the axis along which rows lie; negative ones are counted from the end
+    * ``fields``: the fields to read; all of them if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
+    """
+    return open_format(
+        "pt",
         paths,
         {
             "rows": rows,

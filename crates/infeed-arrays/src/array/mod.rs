@@ -165,5 +165,5 @@ pub struct Scratch {
     pub(crate) inflated: Vec<u8>,
     /// For elements as they are stored, where attributes change them.
     pub(crate) stored: Vec<u8>,
-    pub(crate) inflate: crate::npz::Inflate,
+    pub(crate) inflate: crate::zip::Inflate,
 }

@@ -52,7 +52,7 @@ const ROWS: Param = Param {
 /// What an array without members is called.
 const DATA: &str = "data";
 /// Bytes of rows in Fortran order that are turned around together.
-const TURNED: u64 = 64 << 20;
+pub(crate) const TURNED: u64 = 64 << 20;
 /// Bytes at the start of a file that hold most headers.
 pub(crate) const HEAD: u64 = 4096;
 

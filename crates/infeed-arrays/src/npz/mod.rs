@@ -1,10 +1,5 @@
 //! NumPy's `.npz` files: arrays in a ZIP archive, stored or deflated.
 
-mod packed;
-mod zip;
-
-pub use zip::fuzz_npz;
-
 use crate::{
     array::{Array, Dimensions, NamedArrays, Seal},
     boxes::with_boxes,
@@ -14,14 +9,12 @@ use crate::{
         AXIS, FIELDS, FILE_ROWS, FoundArrays, READ, files, kind, missing, open as open_files, row_kind, stem,
         wanted,
     },
+    zip::{self, Member, Method, Packed, inflate_head},
 };
 use bytes::Bytes;
 use infeed_core::{Can, FileLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Result, Sure};
 use infeed_records::npy::Layout;
-pub(crate) use packed::{Crc, Inflate};
-use packed::{Packed, inflate_head};
 use std::sync::Arc;
-use zip::{Member, Method};
 
 /// The table row of this format.
 pub(crate) const ENTRY: FormatEntry = FormatEntry {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     array::{Element, Pieces, Scratch},
-    npz::Crc,
+    zip::Crc,
 };
 use infeed_core::{
     Dtype,

@@ -122,7 +122,12 @@ fn arrays_are_told_from_tokens() {
     assert_eq!(look(Some("d"), &[("d/a.npy", b""), ("d/b.npy", b"")]).unwrap(), "npy");
     assert_eq!(look(None, &[("x.npz", b"PK\x03\x04")]).unwrap(), "npz");
     assert_eq!(look(None, &[("x.safetensors", b"\x02\0\0\0\0\0\0\0{}")]).unwrap(), "safetensors");
-    assert_eq!(look(Some("d"), &[("d/a.safetensors", b""), ("d/config.json", b"{}")]).unwrap(), "safetensors");
+    assert_eq!(
+        look(Some("d"), &[("d/a.safetensors", b""), ("d/config.json", b"{}")]).unwrap(),
+        "safetensors"
+    );
+    assert_eq!(look(None, &[("x.pt", b"PK\x03\x04"), ("y.pth", b"PK\x03\x04")]).unwrap(), "pt");
+    assert_eq!(look(Some("d"), &[("d/a.pt", b""), ("d/b.pt", b"")]).unwrap(), "pt");
     assert_eq!(look(None, &[("x.h5", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("x.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("x.nc", b"CDF\x02\0\0\0\0")]).unwrap(), "netcdf");

@@ -1,6 +1,6 @@
 //! Arrays that were deflated: all of one is inflated, whatever is wanted of it.
 
-use super::Member;
+use super::{Member, Method, data_at};
 use crate::{
     array::{Array, Element, Pieces, Plain, Scratch, Slab},
     object::Object,
@@ -84,7 +84,7 @@ impl Inflate {
 }
 
 /// Inflates the first bytes of a member: at most `wanted`, and as many if it has them.
-pub(super) fn inflate_head(
+pub(crate) fn inflate_head(
     object: &Object,
     member: &Member,
     stored: &Range<u64>,
@@ -104,9 +104,32 @@ pub(super) fn inflate_head(
     Ok(out.into())
 }
 
+/// Reads all of a member, and compares its checksum if it has one.
+pub(crate) fn read(object: &Object, member: &Member) -> Result<Bytes> {
+    let at = data_at(object, member)?;
+    let stored = object.get(at..at + member.packed)?;
+    let damaged = |what: &str| object.damaged(at, format!("member `{}` {what}", member.name));
+    let out = match member.method {
+        Method::Stored => stored,
+        Method::Deflated => {
+            let mut out = memory::zeroed::<u8>(usize::try_from(member.size).unwrap_or(usize::MAX))?;
+            if !Inflate::default().whole(&stored, &mut out) {
+                return Err(damaged("cannot be inflated"));
+            }
+            out.into()
+        }
+    };
+    let mut crc = Crc::new();
+    crc.update(&out);
+    match member.crc == 0 || crc.sum() == member.crc {
+        true => Ok(out),
+        false => Err(damaged("has another checksum (CRC-32): the file is damaged")),
+    }
+}
+
 /// An array in a deflated member.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     /// Where its elements are once it is inflated.
     plain: Plain,
     name: String,
@@ -116,7 +139,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub(super) fn new(plain: Plain, member: &Member, stored: Range<u64>) -> Self {
+    pub(crate) fn new(plain: Plain, member: &Member, stored: Range<u64>) -> Self {
         let size = usize::try_from(member.size).unwrap_or(usize::MAX);
         Packed { plain, name: member.name.clone(), stored, size, crc: member.crc }
     }

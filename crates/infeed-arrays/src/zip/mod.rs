@@ -3,6 +3,10 @@
 //! Archives are read from their end, where the directory is. Nothing in it is believed: every place is compared with the
 //! file, and a size that no deflated bytes can have is refused before memory is asked for.
 
+mod packed;
+
+pub(crate) use packed::{Crc, Inflate, Packed, inflate_head, read};
+
 use crate::object::Object;
 use bytes::Bytes;
 use infeed_core::{Error, Result};
@@ -25,20 +29,20 @@ const LOCAL: &[u8; 4] = b"PK\x03\x04";
 
 /// How a member is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(crate) enum Method {
     Stored,
     Deflated,
 }
 
 /// A file in the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) method: Method,
-    pub(super) crc: u32,
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) method: Method,
+    pub(crate) crc: u32,
     /// Bytes as they are in the archive, and once they are inflated.
-    pub(super) packed: u64,
-    pub(super) size: u64,
+    pub(crate) packed: u64,
+    pub(crate) size: u64,
     /// Where its own header is.
     header: u64,
 }
@@ -119,8 +123,8 @@ fn lines(bytes: &[u8], count: u64, size: u64) -> Result<Vec<Member>, String> {
             8 => Method::Deflated,
             other => {
                 return refuse(format!(
-                    "it is compressed with method {other}; stored and deflated ones (8) can be read: numpy.savez and \
-                     savez_compressed write those"
+                    "it is compressed with method {other}; stored and deflated ones (8) can be read, and NumPy and torch write \
+                     no others"
                 ));
             }
         };
@@ -161,13 +165,13 @@ fn larger(mut extra: &[u8], numbers: [&mut u64; 3]) -> Option<()> {
 }
 
 /// Reads the directory of an archive.
-pub(super) fn members(object: &Object) -> Result<Vec<Member>> {
+pub(crate) fn members(object: &Object) -> Result<Vec<Member>> {
     let size = object.size();
     let start = size.saturating_sub(TAIL);
     let tail = object.get(start..size)?;
     let wrong = |what: String| object.damaged(size, what);
     let found = directory(&tail, size).ok_or_else(|| {
-        wrong("there is no end of a ZIP archive: the file was cut short, or is no .npz".to_owned())
+        wrong("there is no end of a ZIP archive: the file was cut short, or is no archive".to_owned())
     })?;
     let len = found.range.end - found.range.start;
     if len > MOST_BYTES {
@@ -189,7 +193,7 @@ pub(super) fn members(object: &Object) -> Result<Vec<Member>> {
 }
 
 /// Where the bytes of a member begin: behind its own header, whose length differs from that in the directory.
-pub(super) fn data_at(object: &Object, member: &Member) -> Result<u64> {
+pub(crate) fn data_at(object: &Object, member: &Member) -> Result<u64> {
     let wrong = || -> Error {
         object.damaged(member.header, format!("member `{}` is not where the directory says", member.name))
     };
