@@ -236,6 +236,16 @@ def torch_files(folder: Path) -> Made:
     return Made(infeed.pt(folder), array_rows(arrays), "x")
 
 
+@case("memmap")
+def memmap(folder: Path) -> Made:
+    x = columns_of_arrays()["x"]
+    for k, part in enumerate(array_parts({"x": x})):
+        part["x"].tofile(folder / f"part-{k}.bin")
+        described = {"dtype": ">f4", "shape": [-1, 2, 3]}
+        (folder / f"part-{k}.json").write_text(json.dumps(described))
+    return Made(infeed.memmap(folder), array_rows({"data": x}), "data")
+
+
 def data_sets(**options: Any) -> Callable[[Path], Made]:
     def make(folder: Path) -> Made:
         h5py = pytest.importorskip("h5py")

@@ -113,6 +113,7 @@ def write_arrays(root: Path) -> None:
         file.mktree("Events", {"Muon_pt": "var * float32", "MET_pt": np.dtype("f4"), "label": np.dtype("i8")})
         file["Events"].extend({"Muon_pt": jagged, "MET_pt": np.arange(10, dtype="f4"), "label": np.arange(10) % 2})
     np.save(root / "embeddings.npy", np.zeros((1000, 512), "f4"))
+    np.zeros((10, 32, 32, 3), "u1").tofile(root / "train.bin")
     for name in ("scans", "pairs", "latents"):
         (root / name).mkdir()
     for k in range(3):

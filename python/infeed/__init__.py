@@ -75,6 +75,7 @@ _OFFERS = {
         "lmdb",
         "manifest",
         "mds",
+        "memmap",
         "netcdf",
         "npy",
         "npz",

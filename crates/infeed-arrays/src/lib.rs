@@ -1,4 +1,4 @@
-//! Arrays as rows: NumPy's `.npy` and `.npz`, safetensors, files of `torch.save`, HDF5 and so netCDF-4, classic netCDF, Zarr.
+//! Arrays as rows: NumPy's `.npy` and `.npz`, safetensors, files of `torch.save` and without headers, HDF5 and so netCDF-4, classic netCDF, Zarr.
 //!
 //! ```text
 //! array    one array of a file: which bytes a box of it needs, and bytes to elements   plain (strided), packed (zip), hdf5, zarr
@@ -9,7 +9,7 @@
 //! open     from paths and arguments to a source
 //! zip      the directory of a ZIP archive, and members that are deflated
 //! lengths  which arrays are fields, if nobody says it
-//! npy, npz, safetensors, torch, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
+//! npy, npz, safetensors, torch, memmap, hdf5, netcdf, zarr   the formats: how the arrays of a file or store are found
 //! ```
 //!
 //! *Which bytes* ([`array::Array::plan`]) is apart from *bytes to elements* ([`array::Pieces::place`]), so that one source
@@ -25,6 +25,7 @@ pub mod array;
 mod boxes;
 mod hdf5;
 mod lengths;
+mod memmap;
 mod netcdf;
 mod npy;
 mod npz;
@@ -53,6 +54,7 @@ pub const ENTRIES: &[&FormatEntry] = &[
     &npz::ENTRY,
     &safetensors::ENTRY,
     &torch::ENTRY,
+    &memmap::ENTRY,
     &hdf5::ENTRY,
     &netcdf::ENTRY,
     &zarr::ENTRY,

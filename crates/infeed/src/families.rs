@@ -20,7 +20,7 @@ const FAMILIES: &[Family] = &[
     Family {
         feature: "arrays",
         built: cfg!(feature = "arrays"),
-        formats: &["npy", "npz", "safetensors", "pt", "hdf5", "netcdf", "zarr", "root"],
+        formats: &["npy", "npz", "safetensors", "pt", "memmap", "hdf5", "netcdf", "zarr", "root"],
         endings: &[
             ".npy",
             ".npz",

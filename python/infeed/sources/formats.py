@@ -22,6 +22,7 @@ from .._typing import (
     IntegerDtype,
     IntegerName,
     LmdbKeys,
+    MemoryOrder,
     MissingImages,
     Nulls,
     OutsideBoxes,
@@ -50,6 +51,7 @@ __all__ = [
     "lmdb",
     "manifest",
     "mds",
+    "memmap",
     "netcdf",
     "npy",
     "npz",
@@ -949,6 +951,86 @@ def pt(
             "rows": rows,
             "axis": axis,
             "fields": fields,
+            "read": read,
+            "window": window,
+            "stride": stride,
+            "horizon": horizon,
+            "gap": gap,
+            "targets": targets,
+            "patch": patch,
+            "patch_stride": patch_stride,
+            "patch_edge": patch_edge,
+            "patch_fill": patch_fill,
+            "patches": patches,
+            "patch_seed": patch_seed,
+            "stack": stack,
+        },
+    )
+
+
+def memmap(
+    paths: Paths,
+    *,
+    dtype: str | None = None,
+    shape: Sequence[int] | None = None,
+    order: MemoryOrder | None = None,
+    offset: int | None = None,
+    read: Read = "mmap",
+    window: int | None = None,
+    stride: int = 1,
+    horizon: int = 0,
+    gap: int = 0,
+    targets: Sequence[str] | None = None,
+    patch: Sequence[int] | None = None,
+    patch_stride: int | Sequence[int] | None = None,
+    patch_edge: PatchEdge = "drop",
+    patch_fill: float = 0,
+    patches: int | None = None,
+    patch_seed: int = 0,
+    stack: str | bool | None = None,
+) -> Pipeline:
+    """Read files of nothing but numbers (``numpy.memmap``, ``tofile``): rows of one shape.
+
+    The field is called ``data``. What the file holds is said by ``dtype`` and ``shape``, or by a description beside
+    it: ``x.json`` for ``x.bin``, with ``{"dtype": "float32", "shape": [-1, 32, 32, 3]}`` and, if need be, ``order``
+    and ``offset``. ``shape`` is that of a row, or that of all rows if it begins with -1; a description always has
+    that of all rows. Types have the names of NumPy (``float32``, ``<f4``), of torch, or of infeed (``f32``); ``i8``
+    and ``u8`` mean different things there and are refused.
+
+    Rows lie along the first axis. The file must have a whole number of them; several files are laid end to end.
+    ``infeed.open`` does not recognise such files, because nothing in them says what they are.
+
+    Rows can be boxes: ``window`` takes several steps along the axis, with ``horizon`` steps behind them as
+    ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
+    makes one field of all. docs/arrays.md has examples.
+
+    * ``dtype``: the type of elements; from the description beside the file if not given
+    * ``shape``: the shape of a row, or of all rows if it begins with -1; one number a row if not given
+    * ``order``: ``C``, or ``F`` if the first axis varies fastest; ``C`` if not given
+    * ``offset``: bytes before the first row; none if not given
+    * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
+    * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
+    * ``stride``: steps from the beginning of one window to the next
+    * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
+    * ``gap``: steps between a window and its target
+    * ``targets``: the fields that have a target; all if not given
+    * ``patch``: sides of the boxes that are cut out of the last axes of a row
+    * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
+      not given
+    * ``patch_edge``: what the grid does not meet at the end: ``drop``, ``shift`` or ``pad``
+    * ``patch_fill``: what patches are filled up with (``patch_edge="pad"``)
+    * ``patches``: random places for each row instead of a grid
+    * ``patch_seed``: where random places are drawn from
+    * ``stack``: all fields as one of this name (``True``: ``data``), with a new axis in front of the row's own
+    """
+    return open_format(
+        "memmap",
+        paths,
+        {
+            "dtype": dtype,
+            "shape": shape,
+            "order": order,
+            "offset": offset,
             "read": read,
             "window": window,
             "stride": stride,

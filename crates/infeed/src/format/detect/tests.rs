@@ -128,6 +128,8 @@ fn arrays_are_told_from_tokens() {
     );
     assert_eq!(look(None, &[("x.pt", b"PK\x03\x04"), ("y.pth", b"PK\x03\x04")]).unwrap(), "pt");
     assert_eq!(look(Some("d"), &[("d/a.pt", b""), ("d/b.pt", b"")]).unwrap(), "pt");
+    // Nothing says what such a file holds.
+    assert!(refused(None, &[("x.memmap", b"\x01\x02\x03\x04")]).contains("memmap (.bin"));
     assert_eq!(look(None, &[("x.h5", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("x.nc", b"\x89HDF\r\n\x1a\n")]).unwrap(), "hdf5");
     assert_eq!(look(None, &[("x.nc", b"CDF\x02\0\0\0\0")]).unwrap(), "netcdf");
