@@ -48,6 +48,23 @@ def test_rows_are_those_of_scipy(tmp_path: Path, version: int, records: bool) ->
         same(got, np.moveaxis(arrays["v2"], axis, 0))
 
 
+def test_one_row_a_file(tmp_path: Path) -> None:
+    parts = [values(">f4", (k + 3, 2), k) for k in range(3)]
+    for k, part in enumerate(parts):
+        write(tmp_path / f"{k}.nc", {"x": part, "lat": np.arange(2.0) + k})
+    whole = read(infeed.netcdf(tmp_path, rows="file"))
+    assert sorted(whole) == ["lat", "x"]
+    for k, part in enumerate(parts):
+        same(np.asarray(whole["x"][k]), part)
+    same(whole["lat"], np.arange(2.0) + np.arange(3.0)[:, None])
+    some = infeed.netcdf(tmp_path, rows="file", variables=["lat"])
+    assert some.rows() == 3 and list(read(some)) == ["lat"]
+    patches = read(infeed.netcdf(tmp_path / "2.nc", rows="file", variables=["x"], patch=[2, 2]))
+    same(patches["x"], np.stack([parts[2][at : at + 2] for at in (0, 2)]))
+    with pytest.raises(ValueError, match="rows must be one of axis, file"):
+        infeed.netcdf(tmp_path, rows="group").rows()  # type: ignore[arg-type]
+
+
 def test_one_record_variable_and_text(tmp_path: Path) -> None:
     """A record variable that is alone is not filled up to four bytes."""
     write(tmp_path / "a.nc", {"x": values(">i2", (7, 3))})

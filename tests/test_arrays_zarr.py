@@ -58,6 +58,26 @@ def put(parent: Any, name: str, array: np.ndarray, chunks: tuple[int, ...], **op
 
 
 @pytest.mark.parametrize("version", [2, 3])
+def test_one_row_a_store(tmp_path: Path, version: int) -> None:
+    parts = [values("<f4", (k + 3, 5), k) for k in range(3)]
+    for k, part in enumerate(parts):
+        store = group(tmp_path / f"{k}.zarr", version)
+        put(store, "x", part, (2, 3))
+        put(store, "in/y", np.arange(4) + k, (3,))
+    whole = read(infeed.zarr(tmp_path, rows="file"))
+    assert sorted(whole) == ["in/y", "x"]
+    for k, part in enumerate(parts):
+        same(np.asarray(whole["x"][k]), part)
+    same(whole["in/y"], np.arange(4) + np.arange(3)[:, None])
+    (order,) = [
+        batch["in/y"][:, 0] for batch in infeed.zarr(tmp_path, rows="file").shuffle(seed=2).batch(3).to_numpy()
+    ]
+    assert sorted(order) == [0, 1, 2]
+    patches = read(infeed.zarr(tmp_path / "2.zarr", rows="file", variables=["x"], patch=[2, 5]))
+    same(patches["x"], np.stack([parts[2][at : at + 2] for at in (0, 2)]))
+
+
+@pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_are_those_of_zarr_python(tmp_path: Path, dtype: str, version: int) -> None:
     shapes = [((23,), (4,)), ((23, 5), (3, 2)), ((23, 3, 4), (1, 3, 4)), ((7, 6, 5), (7, 2, 3))]

@@ -8,7 +8,10 @@ use crate::{
     boxes::with_boxes,
     lengths::{by_length, notes},
     object::Object,
-    open::{AXIS, FoundArrays, MASK_AND_SCALE, READ, files, missing, open as open_files, stem, wanted},
+    open::{
+        AXIS, AXIS_ROWS, FoundArrays, MASK_AND_SCALE, READ, files, kind, missing, open as open_files,
+        row_kind, stem, wanted,
+    },
     source::RowKind,
 };
 use bytes::Bytes;
@@ -22,18 +25,23 @@ use std::{ops::Range, sync::Arc};
 /// The table row of this format.
 pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "netcdf",
-    about: "classic netCDF (versions 1, 2 and 5): variables as rows along an axis",
+    about: "classic netCDF (versions 1, 2 and 5): variables as rows along an axis, or one row a file",
     details: "\
-The fields are the names of variables. A row is one step along `axis` of each: along the record dimension, or the first one. Without \
-`variables`, all are taken whose axis has the length that most of them have. Variables of characters are text, with the last \
-dimension as its length. Several files are laid end to end. Values are as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` \
-say, unless `mask_and_scale` is false.
+The fields are the names of variables. Variables of characters are text, with the last dimension as its length. Values are as \
+`scale_factor`, `add_offset`, `_FillValue` and `valid_range` say, unless `mask_and_scale` is false.
+
+`rows` says what a row is:
+
+* `\"axis\"`: one step along `axis` of every variable: along the record dimension, or the first one. Several files are laid end to end. \
+Without `variables`, all are taken whose axis has the length that most of them have.
+* `\"file\"`: all of a file, with all of its variables if no `variables` are given. Variables may differ in the lengths of their axes from \
+file to file.
 
 netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells which is which.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[AXIS, VARIABLES, MASK_AND_SCALE, READ]),
+    params: &with_boxes::<17>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
     endings: &[".nc", ".cdf", ".nc3"],
     magic: &[
         Magic { at: 0, bytes: b"CDF\x01" },
@@ -50,7 +58,7 @@ const VARIABLES: Param = Param {
     name: "variables",
     python: "Sequence[str] | None",
     default: Some("null"),
-    about: "the variables to read; by their lengths if not given",
+    about: "the variables to read; by their lengths, or all, if not given",
 };
 
 /// Recognises a file by its first bytes alone: netCDF-4 has the same endings.
@@ -70,17 +78,17 @@ fn recognise_folder(look: &FolderLook<'_>) -> Result<Option<Guess>> {
 
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
-    let axis = args.int("axis", -32)?;
+    let kind = kind(&args, row_kind(&args, "axis", &["axis", "file"])?)?;
     let names = wanted(&args, "variables")?;
     let scale = args.flag("mask_and_scale")?;
     let shards = files(request)?.shards;
     // What is taken of every file is settled by the first.
     let (names, notes) = match (names, shards.first()) {
         (Some(names), _) => (names, String::new()),
-        (None, Some(shard)) => settle(&open_file(request.store, shard)?, &shard.name, axis)?,
+        (None, Some(shard)) => settle(&open_file(request.store, shard)?, &shard.name, kind)?,
         (None, None) => (Vec::new(), String::new()),
     };
-    open_files(request, shards, (RowKind::Axis(axis), notes), |object: &Object| {
+    open_files(request, shards, (kind, notes), |object: &Object| {
         let file = open_file(request.store, object.shard())?;
         let named = |variable: &Variable| (Arc::from(variable.name.as_str()), variable.dimensions.clone());
         let dimensions = file.variables().iter().map(named).collect();
@@ -89,7 +97,12 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     })
 }
 
-fn settle(file: &File, name: &str, axis: i64) -> Result<(Vec<String>, String)> {
+/// What is taken of a file if nobody says it, and what to tell of the rest.
+fn settle(file: &File, name: &str, rows: RowKind) -> Result<(Vec<String>, String)> {
+    let RowKind::Axis(axis) = rows else {
+        let all = file.variables().iter().map(|variable| variable.name.clone());
+        return Ok((all.collect(), String::new()));
+    };
     let shape = |variable: &Variable| Ok((variable.name.clone(), shape(variable).to_vec()));
     let found = by_length(name, "variable", axis, file.variables().iter().map(shape))?;
     let notes = notes(&found.others);

@@ -31,6 +31,13 @@ pub(crate) const FILE_ROWS: Param = Param {
     default: Some("\"file\""),
     about: "what a row is: `file` or `axis`",
 };
+/// `rows` of formats whose rows are meant to lie along an axis.
+pub(crate) const AXIS_ROWS: Param = Param {
+    name: "rows",
+    python: "ArrayRows",
+    default: Some("\"axis\""),
+    about: "what a row is: `axis` or `file`",
+};
 pub(crate) const MASK_AND_SCALE: Param = Param {
     name: "mask_and_scale",
     python: "bool",

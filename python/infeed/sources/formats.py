@@ -1141,6 +1141,7 @@ def hdf5(
 def netcdf(
     paths: Paths,
     *,
+    rows: ArrayRows = "axis",
     axis: int = 0,
     variables: Sequence[str] | None = None,
     mask_and_scale: bool = True,
@@ -1158,12 +1159,19 @@ def netcdf(
     patch_seed: int = 0,
     stack: str | bool | None = None,
 ) -> Pipeline:
-    """Read classic netCDF (versions 1, 2 and 5): variables as rows along an axis.
+    """Read classic netCDF (versions 1, 2 and 5): variables as rows along an axis, or one row a file.
 
-    The fields are the names of variables. A row is one step along ``axis`` of each: along the record dimension, or
-    the first one. Without ``variables``, all are taken whose axis has the length that most of them have. Variables
-    of characters are text, with the last dimension as its length. Several files are laid end to end. Values are as
-    ``scale_factor``, ``add_offset``, ``_FillValue`` and ``valid_range`` say, unless ``mask_and_scale`` is false.
+    The fields are the names of variables. Variables of characters are text, with the last dimension as its length.
+    Values are as ``scale_factor``, ``add_offset``, ``_FillValue`` and ``valid_range`` say, unless
+    ``mask_and_scale`` is false.
+
+    ``rows`` says what a row is:
+
+    * ``"axis"``: one step along ``axis`` of every variable: along the record dimension, or the first one. Several
+      files are laid end to end. Without ``variables``, all are taken whose axis has the length that most of them
+      have.
+    * ``"file"``: all of a file, with all of its variables if no ``variables`` are given. Variables may differ in
+      the lengths of their axes from file to file.
 
     netCDF-4 files are HDF5 files: ``infeed.hdf5`` reads them, and ``infeed.open`` tells which is which.
 
@@ -1171,8 +1179,9 @@ def netcdf(
     ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
     makes one field of all. docs/arrays.md has examples.
 
+    * ``rows``: what a row is: ``axis`` or ``file``
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
-    * ``variables``: the variables to read; by their lengths if not given
+    * ``variables``: the variables to read; by their lengths, or all, if not given
     * ``mask_and_scale``: apply ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value`` and
       ``valid_range``
     * ``read``: ``mmap`` maps files of small rows; ``pread`` reads them by calls
@@ -1194,6 +1203,7 @@ def netcdf(
         "netcdf",
         paths,
         {
+            "rows": rows,
             "axis": axis,
             "variables": variables,
             "mask_and_scale": mask_and_scale,
@@ -1217,6 +1227,7 @@ def netcdf(
 def zarr(
     paths: Paths,
     *,
+    rows: ArrayRows = "axis",
     axis: int = 0,
     variables: Sequence[str] | None = None,
     mask_and_scale: bool = True,
@@ -1233,17 +1244,21 @@ def zarr(
     patch_seed: int = 0,
     stack: str | bool | None = None,
 ) -> Pipeline:
-    """Read Zarr, versions 2 and 3: arrays as rows along an axis.
+    """Read Zarr, versions 2 and 3: arrays as rows along an axis, or one row a store.
 
-    A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders,
-    which are laid end to end. The fields are the paths of arrays without the first slash (``x``, ``train/x``); a
-    store that is one array has the field ``data``. Structures give one field for each of their members
-    (``x.member``), complex numbers two (``x.r``, ``x.i``). Numbers in either byte order, bool, times (as their
-    numbers), and text of fixed length, one a row. Values are as ``scale_factor``, ``add_offset``, ``_FillValue``
-    and ``valid_range`` say where an array has such attributes, unless ``mask_and_scale`` is false.
+    A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders.
+    The fields are the paths of arrays without the first slash (``x``, ``train/x``); a store that is one array has
+    the field ``data``. Structures give one field for each of their members (``x.member``), complex numbers two
+    (``x.r``, ``x.i``). Numbers in either byte order, bool, times (as their numbers), and text of fixed length, one
+    a row. Values are as ``scale_factor``, ``add_offset``, ``_FillValue`` and ``valid_range`` say where an array has
+    such attributes, unless ``mask_and_scale`` is false.
 
-    A row is one step along ``axis`` of every array. Without ``variables``, all arrays are taken whose axis has the
-    length that most of them have.
+    ``rows`` says what a row is:
+
+    * ``"axis"``: one step along ``axis`` of every array; several stores are laid end to end. Without ``variables``,
+      all arrays are taken whose axis has the length that most of them have.
+    * ``"file"``: all of a store, with all of its arrays if no ``variables`` are given. Arrays may differ in the
+      lengths of their axes from store to store.
 
     Objects are listed once, when the store is opened; a chunk that is not there has the fill value. The indices of
     shards are read then, too, so that a row of a sharded array takes only the chunks that it needs. Chunks that
@@ -1255,8 +1270,9 @@ def zarr(
     ``NAME.target``; ``patch`` cuts boxes out of the last axes and says in ``origin`` where they begin; ``stack``
     makes one field of all. docs/arrays.md has examples.
 
+    * ``rows``: what a row is: ``axis`` or ``file``
     * ``axis``: the axis along which rows lie; negative ones are counted from the end
-    * ``variables``: the arrays to read, by their paths; by their lengths if not given
+    * ``variables``: the arrays to read, by their paths; by their lengths, or all, if not given
     * ``mask_and_scale``: apply ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value`` and
       ``valid_range``
     * ``window``: steps of a row along the axis of rows, which stays as the first axis of each field
@@ -1277,6 +1293,7 @@ def zarr(
         "zarr",
         paths,
         {
+            "rows": rows,
             "axis": axis,
             "variables": variables,
             "mask_and_scale": mask_and_scale,

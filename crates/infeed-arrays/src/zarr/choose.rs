@@ -9,6 +9,7 @@ use crate::{
     array::{Array as OpenArray, Dimensions, Element, NamedArrays, Scaling, number},
     lengths::{by_length, notes},
     open::missing,
+    source::RowKind,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use infeed_core::{Error, Result, Shard};
@@ -58,11 +59,14 @@ impl Opened {
     }
 
     /// Settles what is taken of every store, by this one. Says what was left out, too.
-    pub(super) fn settle(&self, wanted: Option<Vec<String>>, axis: i64) -> Result<(Vec<String>, String)> {
+    pub(super) fn settle(&self, wanted: Option<Vec<String>>, rows: RowKind) -> Result<(Vec<String>, String)> {
         if let Some(names) = wanted {
             let bare = |name: String| name.trim_matches('/').to_owned();
             return Ok((names.into_iter().map(bare).collect(), String::new()));
         }
+        let RowKind::Axis(axis) = rows else {
+            return Ok((self.paths.keys().cloned().collect(), String::new()));
+        };
         let shape = |(name, path): (&String, &String)| Ok((name.clone(), self.array(path)?.shape));
         let found = by_length(&self.listing.name, "array", axis, self.paths.iter().map(shape))?;
         let notes = notes(&found.others);

@@ -8,8 +8,8 @@ mod stores;
 use crate::{
     boxes::with_boxes,
     object::Object,
-    open::{AXIS, MASK_AND_SCALE, finish, ordered, stem, wanted},
-    source::{Part, Parts, RowKind},
+    open::{AXIS, AXIS_ROWS, MASK_AND_SCALE, finish, kind, ordered, row_kind, stem, wanted},
+    source::{Part, Parts},
 };
 use choose::Opened as OpenedStore;
 use infeed_core::{
@@ -21,16 +21,20 @@ use std::sync::Arc;
 /// The table row of this format.
 pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "zarr",
-    about: "Zarr, versions 2 and 3: arrays as rows along an axis",
+    about: "Zarr, versions 2 and 3: arrays as rows along an axis, or one row a store",
     details: "\
-A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders, which are laid end to end. \
+A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders. \
 The fields are the paths of arrays without the first slash (`x`, `train/x`); a store that is one array has the field `data`. Structures \
 give one field for each of their members (`x.member`), complex numbers two (`x.r`, `x.i`). Numbers in either byte order, bool, times (as \
 their numbers), and text of fixed length, one a row. Values are as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` \
 say where an array has such attributes, unless `mask_and_scale` is false.
 
-A row is one step along `axis` of every array. Without `variables`, all arrays are taken whose axis has the length that most of them \
-have.
+`rows` says what a row is:
+
+* `\"axis\"`: one step along `axis` of every array; several stores are laid end to end. Without `variables`, all arrays are taken whose axis \
+has the length that most of them have.
+* `\"file\"`: all of a store, with all of its arrays if no `variables` are given. Arrays may differ in the lengths of their axes from store to \
+store.
 
 Objects are listed once, when the store is opened; a chunk that is not there has the fill value. The indices of shards are read then, \
 too, so that a row of a sharded array takes only the chunks that it needs. Chunks that hold several rows are decoded once and kept \
@@ -39,7 +43,7 @@ sharding_indexed, checksums, and others of numcodecs for numbers.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<15>(&[AXIS, VARIABLES, MASK_AND_SCALE]),
+    params: &with_boxes::<16>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE]),
     endings: &[".zarr"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },
@@ -52,7 +56,7 @@ const VARIABLES: Param = Param {
     name: "variables",
     python: "Sequence[str] | None",
     default: Some("null"),
-    about: "the arrays to read, by their paths; by their lengths if not given",
+    about: "the arrays to read, by their paths; by their lengths, or all, if not given",
 };
 
 /// Recognises metadata, which stands for its folder.
@@ -75,7 +79,7 @@ fn recognise_folder(look: &FolderLook<'_>) -> Result<Option<Guess>> {
 
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
-    let axis = args.int("axis", -32)?;
+    let rows = kind(&args, row_kind(&args, "axis", &["axis", "file"])?)?;
     let names = wanted(&args, "variables")?;
     let scale = args.flag("mask_and_scale")?;
     let listings: Vec<Arc<stores::Listing>> = stores::find(request)?.into_iter().map(Arc::new).collect();
@@ -83,7 +87,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         return Err(Error::argument("there is no Zarr store to read"));
     };
     // What is taken of every store is settled by the first.
-    let (names, notes) = OpenedStore::new(Arc::clone(first))?.settle(names, axis)?;
+    let (names, notes) = OpenedStore::new(Arc::clone(first))?.settle(names, rows)?;
     // Several stores are opened at a time, or several shards of one.
     let inside = (request.threads / listings.len()).max(1);
     let chosen = parallel::map(listings.len(), request.threads, |at| {
@@ -102,8 +106,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
         parts.push(Part { object: objects.len(), file, name, key, stamp, arrays, dimensions });
         objects.extend(set.objects.into_iter().map(|shard| Object::new(&store, shard)));
     }
-    let (kind, rows) = (request.entry.name, RowKind::Axis(axis));
-    let files = listings.len();
+    let (kind, files) = (request.entry.name, listings.len());
     let found = Parts { kind, store, objects, files, parts, names: fields, rows, map: false, notes };
     finish(found, &args)
 }
