@@ -30,10 +30,18 @@ def arrays(
 
     ``fields`` may also be a data frame (pandas, Polars), an Arrow table or record batch, or a Hugging Face ``Dataset``,
     whose columns become fields, or one array, which becomes the field ``value``; see ``docs/tables.md``.
+
+    Or it is an open file, or a group or array of one: of h5py, netCDF4, zarr, xarray or dask. Then the engine reads
+    that file, and ``more`` are the arguments of its format (``variables``, ``window``, ...): see ``docs/arrays.md``.
     """
     if fields is not None and type(fields) is not dict:
         from .hands import from_array, from_table_like, shown
+        from .opened import from_opened
 
+        if not images:
+            made = from_opened(fields, more)
+            if made is not None:
+                return made
         made = from_table_like(fields, name) or from_array(fields, name)
         if made is None:
             raise TypeError(
@@ -49,6 +57,12 @@ def arrays(
     unknown = [image for image in images if image not in given]
     if unknown:
         raise ValueError(f"images names {unknown[0]!r}; the fields are {', '.join(given)}")
+    if not images:
+        from .opened import from_arrays
+
+        made = from_arrays(given)
+        if made is not None:
+            return made
     return of_arrays(Arrays(given, images), name)
 
 
@@ -65,14 +79,19 @@ def wrap(data: Any, *, name: str | None = None) -> Pipeline:
     streams (see :func:`infeed.stream`); a tuple has the fields ``"0"``, ``"1"``, and a single value is ``"value"``.
 
     Data frames, Arrow tables and dicts of arrays have no samples by index: their columns become fields, as
-    :func:`infeed.arrays` makes them.
+    :func:`infeed.arrays` makes them. So do the arrays of an open file (h5py, netCDF4, zarr, xarray).
     """
     from .hands import class_of, from_data_set, from_table_like, one_split, shown
+    from .opened import from_opened, is_group
 
     if isinstance(data, Pipeline):
         raise TypeError("wrap takes a data set, and this is a pipeline already: go on with its methods")
     if getattr(data, "_is_for_looking", False):
         return of_stream(data, name, f"{shown(data)} -> a stream of its batches, read from front to back in Python")
+    if is_group(data):
+        made = from_opened(data)
+        if made is not None:
+            return made
     data = one_split(data)
     if class_of(data) != "datasets.Dataset":  # Its samples are what data[row] gives.
         made = from_table_like(data, name) or from_data_set(data, name)

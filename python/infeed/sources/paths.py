@@ -137,7 +137,8 @@ def open(
     It may also be data in memory. The columns of a data frame (pandas, Polars), of an Arrow table, of a Hugging Face
     ``Dataset`` and of a dict of arrays become fields; columns of paths are not read (:meth:`Pipeline.load` does that).
     Data sets of torch, and those of Hugging Face that can only be iterated over, are read as :func:`infeed.wrap` does.
-    :meth:`Pipeline.explain` says what was done.
+    :meth:`Pipeline.explain` says what was done. Open files of h5py, netCDF4, zarr and xarray are read as
+    :func:`infeed.arrays` does.
 
     With ``staged``, files are read from the copies that :func:`infeed.stage` or ``infeed stage`` made, where those are
     complete and of the files as they are now, and from ``paths`` where not. It is a folder of copies, or ``"auto"`` for
@@ -145,7 +146,12 @@ def open(
     """
     if not isinstance(paths, str | os.PathLike | list | tuple):
         from .hands import from_object
+        from .opened import from_opened
 
+        opened = from_opened(paths)
+        if opened is not None:
+            source = opened.recipe["source"]
+            return _open(source["paths"], source["format"], source["args"], store, staged, cache, cache_limit)
         made = from_object(paths)
         if made is not None:
             if store:

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .opened.kinds import opened_kind
+
 _TABLE = "tables in memory are read by infeed.open(data)"
 _ARRAYS = "arrays in memory are read by infeed.arrays(x=data)"
 _COLUMNS = "columns in memory are read by infeed.arrays(data)"
 _SAMPLES = "a data set that returns samples is read by infeed.wrap(data)"
+_OPENED = "open files and their arrays are read by infeed.arrays(data), or give the path"
 _ROWS = "rows of an iterator are read by infeed.stream(data)"
 
 
@@ -31,6 +34,8 @@ def refuse_item(item: Any) -> None:
 
 
 def _cure(data: Any) -> str | None:
+    if opened_kind(data) is not None:
+        return _OPENED
     if isinstance(data, Mapping):
         return _COLUMNS
     if isinstance(data, bytes | bytearray | memoryview):
