@@ -107,6 +107,9 @@ def write_arrays(root: Path) -> None:
         zarr.open_group(str(root / "era5.zarr"), mode="a").create_array(
             name, shape=(12, 3, 4), dtype="f4", chunks=(2, 3, 4)
         )
+    zarr.open_group(str(root / "era5.zarr")).create_array("time", data=np.arange(12))
+    with h5py.File(root / "radar.h5", "w") as file:
+        file["rain"], file["time"] = np.zeros((20, 6, 8), "f4"), np.arange(4, 24)
     uproot, ak = pytest.importorskip("uproot"), pytest.importorskip("awkward")
     with uproot.recreate(root / "events-0.root") as file:
         jagged = ak.unflatten(np.arange(30, dtype="f4"), [3] * 10)

@@ -96,6 +96,7 @@ _OFFERS = {
         "wrap",
         "yolo",
         "zarr",
+        "zip",
     ),
     ".staged": (
         "Staged",

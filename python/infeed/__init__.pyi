@@ -58,6 +58,7 @@ from .sources import (
     wrap,
     yolo,
     zarr,
+    zip,
 )
 from .staged import Staged, stage
 from .writer import ShardWriter
@@ -134,4 +135,5 @@ __all__ = [
     "wrap",
     "yolo",
     "zarr",
+    "zip",
 ]

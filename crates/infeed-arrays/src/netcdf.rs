@@ -4,7 +4,7 @@
 //! [`Plain`] is all that reading needs.
 
 use crate::{
-    array::{Array, Element, NamedArrays, Plain, Scaling},
+    array::{Array, Dimensions, Element, NamedArrays, Plain, Scaling},
     boxes::with_boxes,
     lengths::{by_length, notes},
     object::Object,
@@ -91,7 +91,16 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     open_files(request, shards, (kind, notes), |object: &Object| {
         let file = open_file(request.store, object.shard())?;
         let named = |variable: &Variable| (Arc::from(variable.name.as_str()), variable.dimensions.clone());
-        let dimensions = file.variables().iter().map(named).collect();
+        let mut dimensions: Dimensions = file.variables().iter().map(named).collect();
+        for variable in file.variables() {
+            let name = Arc::from(variable.name.as_str());
+            dimensions.count_in(&name, |name| {
+                match variable.attributes.iter().find(|(own, _)| own == name) {
+                    Some((_, Value::Text(text))) => Some(text.clone()),
+                    _ => None,
+                }
+            });
+        }
         let arrays = arrays(&file, object, &names, scale)?;
         Ok(vec![FoundArrays { key: stem(object.name()), arrays, dimensions }])
     })

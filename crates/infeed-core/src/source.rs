@@ -173,6 +173,12 @@ pub trait Source: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Returns what the values of a field are counted in, as its files say (`hours since 1900-01-01`). An error if they do not
+    /// agree, so that equal numbers would mean different things.
+    fn units(&self, _field: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Describes the source for `explain()`.
     fn describe(&self) -> String;
 }

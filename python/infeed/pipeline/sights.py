@@ -42,6 +42,6 @@ def _target(recipe: Mapping[str, Any], name: str, kind: str) -> Sight:
             args = stage["fields"][name]["args"]
             return Sight(kind, args.get("to", "xyxy"), bool(args.get("to_relative")), args.get("image"))
     source = recipe["source"]
-    if "join" in source:  # joined parts agree about their fields
+    if "join" in source and source["join"]["op"] != "zip":  # joined parts agree about their fields
         return _target(source["part"][0], name, kind)
     return Sight(kind, "cxcywh", True) if source.get("format") == "yolo" else Sight(kind)

@@ -32,7 +32,7 @@ from .formats import (
     zarr,
 )
 from .generated import Generated, generate
-from .joins import blend, concat, interleave
+from .joins import blend, concat, interleave, zip
 from .memory import arrays, wrap
 from .paths import open
 from .streams import stream
@@ -80,4 +80,5 @@ __all__ = [
     "wrap",
     "yolo",
     "zarr",
+    "zip",
 ]

@@ -1,4 +1,4 @@
-"""Joins of pipelines: concatenated, interleaved, or blended by weight."""
+"""Joins of pipelines: concatenated, interleaved, blended by weight, or side by side."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from .._typing import Stop, one_of
 from ..pipeline import Pipeline
 from ..recipes import whole
+from .memory import Wrapped
 from .streams import Rows
 
 
@@ -83,3 +84,45 @@ def blend(
         raise ValueError(f'length must be a number, "first" or "all", got {length!r}')
     how = length if isinstance(length, str) else {"exactly": whole("length", length)}
     return _join(parts, op="blend", weights=given, length=how)
+
+
+def zip(
+    pipelines: Iterable[Pipeline],
+    *,
+    on: str | None = None,
+    names: Sequence[str] | None = None,
+) -> Pipeline:
+    """Put the fields of several sources side by side: inputs and targets that lie in different files or stores.
+
+    Rows belong together by their numbers, and all sources must have as many. With ``on``, they belong together where they
+    have the same value of a variable (``on="time"``): rows that only some of the sources have are left out, and the order
+    is that of the first. Values are compared exactly; a value that a source has twice, and sources that count it in
+    different ``units``, are refused. Rows that are windows belong together where all of their steps do. The variable need
+    not be among those that are read. :meth:`Pipeline.explain` tells how many rows are left out.
+
+    Fields of the same name need ``names``, one for each source: ``names=["era5", "radar"]`` gives ``era5.tp`` and
+    ``radar.tp``. The sources have no stages of their own: zip first, then shuffle, map and batch.
+    """
+    parts = list(pipelines)
+    for number, part in enumerate(parts):
+        if not isinstance(part, Pipeline):
+            raise TypeError(f"zip takes pipelines, got {part!r}")
+        if part.recipe["stage"] or "join" in part.recipe["source"]:
+            raise ValueError(
+                f"part {number} of zip has stages, or is joined ({part!r}): zip the sources first, and do the rest with"
+                " what it gives"
+            )
+        if any(isinstance(item, Wrapped) for item in part._given.values()):
+            raise ValueError(
+                f"part {number} of zip makes samples in Python ({part!r}): give arrays, or one data set that has both"
+            )
+    how: dict[str, Any] = {"op": "zip"}
+    if on is not None:
+        how["on"] = on
+    if names is not None:
+        how["names"] = [names] if isinstance(names, str) else list(names)
+        if len(how["names"]) != len(parts) or len(set(how["names"])) != len(parts):
+            raise ValueError(
+                f"names must have a different name for each of {len(parts)} pipelines, got {how['names']}"
+            )
+    return _join(parts, **how)

@@ -1,17 +1,19 @@
 //! What an array of a file is to the source.
 
 mod copy;
+mod labels;
 mod plain;
 mod scaled;
 mod text;
 
 pub(crate) use copy::{Axis, copy};
+pub(crate) use labels::Dimensions;
 pub(crate) use plain::{Plain, Seal};
 pub(crate) use scaled::{NAMES as SCALING_NAMES, Scaled, Scaling, number};
 pub(crate) use text::fixed_texts;
 
 use infeed_core::{Dtype, Result};
-use std::{collections::HashMap, fmt::Debug, ops::Range, sync::Arc};
+use std::{fmt::Debug, ops::Range, sync::Arc};
 
 /// What an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +115,6 @@ pub trait Array: Debug + Send + Sync {
     /// Returns the texts of elements that [`Pieces::place`] gave.
     fn texts(&self, elements: &[u8]) -> Result<Vec<String>>;
 }
-
-/// The names of axes, by field.
-pub(crate) type Dimensions = HashMap<Arc<str>, Vec<String>>;
 
 /// Arrays by the names of the fields that they are.
 pub(crate) type NamedArrays = Vec<(Arc<str>, Arc<dyn Array>)>;

@@ -1,7 +1,7 @@
 //! Implements [`Source`] for boxes.
 
 use super::{BoxSource, Field, Place, fill::repeat, region::outside};
-use crate::array::Element;
+use crate::{array::Element, source::units};
 use infeed_core::{
     Bytes, Cache, Dtype, Error, Fetching, Hold, ReadCost, Record, Result, Shard, Source, Spec, Tensor, Value,
     memory,
@@ -143,6 +143,10 @@ impl Source for BoxSource {
     fn set_memory(&self, bytes: u64) {
         self.cache.set_memory(bytes);
         self.store.set_memory(bytes);
+    }
+
+    fn units(&self, field: &str) -> Result<Option<String>> {
+        units(&self.parts, field)
     }
 
     fn describe(&self) -> String {

@@ -139,6 +139,7 @@ impl Chooser {
                 None => wanted.clone(),
             };
             let dimensions = all.dimensions(&dataset.path)?;
+            let texts = texts(file, name, &dataset.path)?;
             for member in chosen {
                 let field = if member.is_empty() { bare.clone() } else { format!("{bare}.{member}") };
                 let array = array::open(file, name, dataset.clone(), member)?;
@@ -147,6 +148,11 @@ impl Chooser {
                 let array = if scale { scaling(file, name, &dataset.path)?.apply(array) } else { array };
                 let field: Arc<str> = Arc::from(field);
                 out.dimensions.insert(Arc::clone(&field), dimensions.clone());
+                if member.is_empty() {
+                    out.dimensions.count_in(&field, |name| {
+                        texts.iter().find(|(own, _)| own == name).map(|(_, text)| text.clone())
+                    });
+                }
                 out.arrays.push((field, array));
             }
         }
@@ -171,6 +177,21 @@ fn scaling(file: &File, name: &str, path: &str) -> Result<Scaling> {
     Ok(Scaling::of(|name| {
         known.iter().find(|(own, _)| own == name).map_or_else(Vec::new, |(_, numbers)| numbers.clone())
     }))
+}
+
+/// The attributes of a data set that say what its values are counted in.
+fn texts(file: &File, name: &str, path: &str) -> Result<Vec<(String, String)>> {
+    let failed = |e| at_opening(name, e);
+    let mut out = Vec::new();
+    for attribute in file.attributes(path).map_err(failed)? {
+        if matches!(attribute.name.as_str(), "units" | "calendar")
+            && let Value::Texts(texts) = file.value(&attribute).map_err(failed)?
+            && let Some(text) = texts.into_iter().next()
+        {
+            out.push((attribute.name, text));
+        }
+    }
+    Ok(out)
 }
 
 /// The data sets of a file.

@@ -55,6 +55,25 @@ pub(crate) struct Part {
     pub(crate) dimensions: Dimensions,
 }
 
+/// What a field is counted in: the same in all parts, or an error.
+pub(crate) fn units(parts: &[Part], field: &str) -> Result<Option<String>> {
+    let Some(first) = parts.first() else { return Ok(None) };
+    let own = first.dimensions.units(field);
+    match parts.iter().find(|part| part.dimensions.units(field) != own) {
+        None => Ok(own.map(str::to_owned)),
+        Some(other) => {
+            let said = |units: Option<&str>| units.map_or("nothing".to_owned(), |text| format!("`{text}`"));
+            Err(Error::argument(format!(
+                "`{field}` is counted in {} in `{}`, and in {} in `{}`: write it in the same units everywhere",
+                said(own),
+                first.name,
+                said(other.dimensions.units(field)),
+                other.name
+            )))
+        }
+    }
+}
+
 /// Rows of arrays, by number.
 #[derive(Debug)]
 pub struct ArraySource {

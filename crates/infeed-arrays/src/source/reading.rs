@@ -1,6 +1,6 @@
 //! Implements [`Source`] for arrays.
 
-use super::{ArraySource, axis_of};
+use super::{ArraySource, axis_of, units};
 use crate::array::Element;
 use infeed_core::{
     Bytes, Cache, Error, Fetching, Hold, ReadCost, Record, Result, Shard, Source, Spec, Tensor, Value,
@@ -148,6 +148,10 @@ impl Source for ArraySource {
 
     fn variables(&self) -> Vec<Variable> {
         self.facts()
+    }
+
+    fn units(&self, field: &str) -> Result<Option<String>> {
+        units(&self.parts, field)
     }
 
     fn describe(&self) -> String {

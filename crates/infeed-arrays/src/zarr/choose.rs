@@ -132,6 +132,7 @@ impl Opened {
                 let field: Arc<str> = Arc::from(field);
                 let named = array.names.iter().map(|name| name.clone().unwrap_or_else(|| "?".to_owned()));
                 out.dimensions.insert(Arc::clone(&field), named.collect());
+                out.dimensions.count_in(&field, |name| units(&array, name));
                 out.arrays.push((field, opened));
             }
         }
@@ -164,6 +165,17 @@ fn scaling(array: &Array, opened: &dyn OpenArray) -> Scaling {
     match fill {
         Some(fill) => scaling.and_missing(fill),
         None => scaling,
+    }
+}
+
+/// The text of an attribute that says what values are counted in. Dates and spans of time have that in their type.
+fn units(array: &Array, name: &str) -> Option<String> {
+    if let ("units", Class::Time { span, unit, .. }) = (name, &array.datatype.class) {
+        return Some(format!("{}[{unit}]", if *span { "timedelta64" } else { "datetime64" }));
+    }
+    match array.attributes.iter().rev().find(|(own, _)| own == name) {
+        Some((_, Json::Text(text))) => Some(text.clone()),
+        _ => None,
     }
 }
 

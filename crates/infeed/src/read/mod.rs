@@ -11,16 +11,21 @@
 //! less CPU time than groups of 256, in sequence and shuffled.
 //!
 //! [`coalesce`] is pure arithmetic; [`StoreSource`] does the reading. [`MemorySource`] has nothing to read.
-//! [`Loaded`] adds the files that columns name.
+//! [`Loaded`] adds the files that columns name. [`Zipped`] puts the fields of several sources side by side, and [`align`] says which
+//! rows of them belong together.
 
+mod align;
 mod coalesce;
 mod joined;
 mod loaded;
 mod memory;
 mod source;
+mod zipped;
 
+pub use align::{Coordinate, align};
 pub use coalesce::{Limits, Place, Plan, coalesce};
 pub use joined::Joined;
 pub use loaded::{FileColumn, Loaded, LoadedStream, stored};
 pub use memory::{Cells, MemorySource};
 pub use source::StoreSource;
+pub use zipped::{ZipPart, Zipped};

@@ -26,6 +26,15 @@ pub enum Join {
         #[serde(default)]
         length: BlendLength,
     },
+    /// Row by row: the fields of all parts side by side. The parts are sources without stages.
+    Zip {
+        /// The field whose values rows must have in common; rows of equal number if not given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
+        /// What goes in front of the fields of each part; nothing if not given.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
+    },
 }
 
 fn one() -> u64 {
@@ -33,12 +42,18 @@ fn one() -> u64 {
 }
 
 impl Join {
+    /// Whether the parts are one source together, and not rows one after the other.
+    pub fn is_zip(&self) -> bool {
+        matches!(self, Join::Zip { .. })
+    }
+
     /// What it is called in messages: as in Python.
     pub fn name(&self) -> &'static str {
         match self {
             Join::Concat => "concat",
             Join::Interleave { .. } => "interleave",
             Join::Blend { .. } => "blend",
+            Join::Zip { .. } => "zip",
         }
     }
 }

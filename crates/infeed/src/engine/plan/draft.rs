@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     order::{Below, Sequential},
-    recipe::{Recipe, Role, Stage},
+    recipe::{Join, Recipe, Role, Stage},
 };
 use infeed_core::{Error, Result, Spec};
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl Draft {
     /// Builds the draft of a recipe. `leaf` counts the sources, in the order in which [`Leaves`] found them.
     pub(super) fn of(recipe: &Recipe, leaves: &Leaves, leaf: &mut usize) -> Result<Self> {
         let mut draft = match &recipe.source.join {
-            None => {
+            // Zipped sources are one source.
+            None | Some(Join::Zip { .. }) => {
                 *leaf += 1;
                 let mut draft = Draft::leaf(leaves, *leaf - 1)?;
                 draft.branches[0].origin = keeping::origin(&recipe.source);

@@ -40,6 +40,9 @@ impl Draft {
             Join::Concat => Arc::new(Concat::new(orders)?),
             Join::Interleave { run, stop } => Arc::new(Interleave::new(orders, *run, *stop)?),
             Join::Blend { weights, length } => Arc::new(Blend::new(orders, weights, *length)?),
+            Join::Zip { .. } => {
+                return Err(Error::Internal { what: "zipped sources are one source".to_owned() });
+            }
         };
         let mut out = Draft {
             spec,

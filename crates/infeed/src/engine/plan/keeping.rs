@@ -68,6 +68,10 @@ pub(crate) struct KeptColumn {
 
 /// What is read, apart from the shards: the format and its arguments. Relative paths mean something else in another folder.
 pub(super) fn origin(source: &SourceRecipe) -> String {
+    if let Some(join) = &source.join {
+        let parts: Vec<String> = source.parts.iter().map(|part| origin(&part.source)).collect();
+        return format!("{}|{}", serde_json::to_string(join).unwrap_or_default(), parts.join("|"));
+    }
     let args = serde_json::to_string(&source.args).unwrap_or_default();
     let relative = |path: &String| !path.starts_with('/') && !path.contains("://");
     let here = source.paths.iter().any(relative).then(|| std::env::current_dir().ok()).flatten();

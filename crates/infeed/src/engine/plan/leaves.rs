@@ -1,9 +1,9 @@
 //! The sources that a recipe reads, and the first row of each in the joined source.
 
-use super::{Opened, loads::Loads, stream::StreamFields};
+use super::{Opened, loads::Loads, stream::StreamFields, zips};
 use crate::{
     read::Joined,
-    recipe::{Recipe, Role, SourceRecipe, Stage},
+    recipe::{Join, Recipe, Role, SourceRecipe, Stage},
 };
 use infeed_core::{Error, Result, Source, Stream};
 use std::sync::Arc;
@@ -53,13 +53,14 @@ impl Leaves {
         let done = format!("{}|{above}", serde_json::to_string(&own).unwrap_or_default());
         let loads = loads.with(recipe);
         let source = &recipe.source;
-        if source.join.is_some() {
+        let zip = source.join.as_ref().is_some_and(Join::is_zip);
+        if source.join.is_some() && !zip {
             if source.parts.is_empty() || !source.paths.is_empty() {
                 return Err(Error::argument("recipe: a source with `join` needs `part`s and no `paths`"));
             }
             return source.parts.iter().try_for_each(|part| self.visit(part, &done, &loads, open));
         }
-        if !source.parts.is_empty() || source.paths.is_empty() {
+        if !zip && (!source.parts.is_empty() || source.paths.is_empty()) {
             return Err(Error::argument("recipe: a source needs `paths`, or `join` and `part`s"));
         }
         let what = serde_json::to_string(source).unwrap_or_default();
@@ -72,6 +73,7 @@ impl Leaves {
                 let again = self.keys.iter().position(|k| k.starts_with(&format!("{what}|")));
                 let opened = match again {
                     Some(slot) => Arc::clone(&self.opened[slot]),
+                    None if zip => zips::open(source, open)?,
                     None => match open(source)? {
                         Opened::Rows(rows) => rows,
                         Opened::Stream(stream) if above.is_empty() => {

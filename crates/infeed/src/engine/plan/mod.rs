@@ -22,6 +22,7 @@ mod reads;
 mod stream;
 mod targets;
 mod verify;
+mod zips;
 
 pub(super) use branch::{Branch, Chain, ChainStep, Start};
 pub(super) use bulk::Bulk;

@@ -76,6 +76,7 @@ mod join;
 mod resume;
 mod streams;
 mod views;
+mod zip;
 
 fn loader(source: Numbers, recipe: &str, options: Options) -> Loader {
     let plan = Plan::new(Recipe::from_json(recipe).unwrap(), Arc::new(source)).unwrap();
