@@ -41,7 +41,7 @@ netCDF-4 files are HDF5 files: `infeed.hdf5` reads them, and `infeed.open` tells
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<17>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
+    params: &with_boxes::<18>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
     endings: &[".nc", ".cdf", ".nc3"],
     magic: &[
         Magic { at: 0, bytes: b"CDF\x01" },

@@ -656,6 +656,7 @@ def npy(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -692,6 +693,7 @@ def npy(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -714,6 +716,7 @@ def npy(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -737,6 +740,7 @@ def npz(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -771,6 +775,7 @@ def npz(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -793,6 +798,7 @@ def npz(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -1060,6 +1066,7 @@ def hdf5(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -1103,6 +1110,7 @@ def hdf5(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -1126,6 +1134,7 @@ def hdf5(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -1150,6 +1159,7 @@ def netcdf(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -1189,6 +1199,7 @@ def netcdf(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -1212,6 +1223,7 @@ def netcdf(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -1235,6 +1247,7 @@ def zarr(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -1279,6 +1292,7 @@ def zarr(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -1301,6 +1315,7 @@ def zarr(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,

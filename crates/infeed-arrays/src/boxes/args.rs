@@ -7,7 +7,7 @@ use super::{
 use crate::open::wanted;
 use infeed_core::{Args, Error, Param, Result};
 
-const PARAMS: [Param; 12] = [
+const PARAMS: [Param; 13] = [
     Param {
         name: "window",
         python: "int | None",
@@ -27,6 +27,12 @@ const PARAMS: [Param; 12] = [
         about: "steps behind the window that become `NAME.target`; 0 for none",
     },
     Param { name: "gap", python: "int", default: Some("0"), about: "steps between a window and its target" },
+    Param {
+        name: "across",
+        python: "bool",
+        default: Some("false"),
+        about: "let windows go from one file to the next, in the order of their names",
+    },
     Param {
         name: "targets",
         python: "Sequence[str] | None",
@@ -136,9 +142,10 @@ fn alone(args: &Args, name: &str, needs: &str) -> Error {
 
 fn windows(args: &Args) -> Result<Option<Windows>> {
     let (stride, horizon) = (number(args, "stride", 1)?, number(args, "horizon", 0)?);
-    let gap = number(args, "gap", 0)?;
+    let (gap, across) = (number(args, "gap", 0)?, args.flag("across")?);
     if args.is_none("window") {
-        let given = [("stride", stride != 1), ("horizon", horizon != 0), ("gap", gap != 0)];
+        let given =
+            [("stride", stride != 1), ("horizon", horizon != 0), ("gap", gap != 0), ("across", across)];
         return match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(alone(args, name, "window")),
             None => Ok(None),
@@ -147,7 +154,7 @@ fn windows(args: &Args) -> Result<Option<Windows>> {
     if gap > 0 && horizon == 0 {
         return Err(alone(args, "gap", "horizon"));
     }
-    Ok(Some(Windows { length: number(args, "window", 1)?, stride, horizon, gap }))
+    Ok(Some(Windows { length: number(args, "window", 1)?, stride, horizon, gap, across }))
 }
 
 fn patches(args: &Args) -> Result<Option<Patches>> {
@@ -219,7 +226,7 @@ mod tests {
         assert_eq!(form(json!({})).unwrap(), None);
         assert_eq!(form(json!({"stack": false})).unwrap(), None);
         let read = form(json!({"window": 4, "horizon": 2, "stack": true})).unwrap().unwrap();
-        assert_eq!(read.windows, Some(Windows { length: 4, stride: 1, horizon: 2, gap: 0 }));
+        assert_eq!(read.windows, Some(Windows { length: 4, stride: 1, horizon: 2, gap: 0, across: false }));
         assert_eq!((read.stack.as_deref(), read.patches), (Some("data"), None));
         let patches = form(json!({"patch": [4, 8]})).unwrap().unwrap().patches.unwrap();
         assert_eq!((patches.stride, patches.edge, patches.drawn), (vec![4, 8], Edge::Drop, None));
@@ -232,6 +239,7 @@ mod tests {
         for (given, message) in [
             (json!({"stride": 2}), "zarr: stride belongs to window=, which is not given, got 2"),
             (json!({"horizon": 1}), "zarr: horizon belongs to window=, which is not given, got 1"),
+            (json!({"across": true}), "zarr: across belongs to window=, which is not given"),
             (json!({"window": 0}), "zarr: window must be a whole number of at least 1, got 0"),
             (json!({"window": 2, "gap": 1}), "zarr: gap belongs to horizon=, which is not given, got 1"),
             (json!({"window": 2, "targets": ["x"]}), "zarr: targets needs horizon="),

@@ -31,13 +31,22 @@ impl BoxSource {
         let fields = fields(&found, &form)?;
         let mut cuts: Vec<Cut> = Vec::with_capacity(found.parts.len());
         let (mut rows, mut shard_rows) = (Sums::with_capacity(found.parts.len()), vec![0; found.files]);
-        let (mut first, mut unused, mut steps_of_all) = (0u64, 0, 0);
+        let (mut first, mut unused) = (0u64, 0u64);
+        let steps = steps(&found)?;
         let mut chunks_before = vec![0usize; found.names.len()];
-        for part in &found.parts {
-            let steps = found.count(part)?;
-            let bases = form.windows.map_or(steps, |windows| windows.count(steps));
-            unused += form.windows.map_or(0, |windows| windows.unused(steps));
-            steps_of_all += steps;
+        for (at, part) in found.parts.iter().enumerate() {
+            let own = steps.lens()[at];
+            let bases = match &form.windows {
+                None => own,
+                Some(windows) if windows.across => {
+                    let numbers = windows.beginning(steps.range(at).unwrap_or_default(), steps.total());
+                    numbers.end - numbers.start
+                }
+                Some(windows) => {
+                    unused += windows.unused(own);
+                    windows.count(own)
+                }
+            };
             let sides = sides(&found, &form, part)?;
             let patches = match &form.patches {
                 None => Some(1),
@@ -60,11 +69,17 @@ impl BoxSource {
             return Err(none(&found, &form));
         }
         let mut notes = std::mem::take(&mut found.notes);
-        if form.windows.is_some() {
-            notes += &format!(
-                "; windows do not cross files: {unused} of {steps_of_all} steps at the ends of {} files are not used",
-                found.files
-            );
+        if let Some(windows) = &form.windows {
+            let (all, files) = (steps.total(), found.files);
+            notes += &match windows.across {
+                true => format!(
+                    "; windows go from file to file: {} of {all} steps at the end of {files} files are not used",
+                    windows.unused(all)
+                ),
+                false => format!(
+                    "; windows do not cross files: {unused} of {all} steps at the ends of {files} files are not used"
+                ),
+            };
         }
         let axis = found.axis();
         let elements: Vec<Element> = found.parts[0].arrays.iter().map(|array| array.element()).collect();
@@ -86,6 +101,7 @@ impl BoxSource {
             fills,
             cuts,
             rows,
+            steps,
             shard_rows,
             blocks: Sums::default(),
             mixed: None,
@@ -178,6 +194,19 @@ impl BoxSource {
         }
         Ok(())
     }
+}
+
+/// The steps of each part.
+fn steps(found: &Parts) -> Result<Sums<u64>> {
+    let mut out = Sums::with_capacity(found.parts.len());
+    for part in &found.parts {
+        let steps = found.count(part)?;
+        if out.total().checked_add(steps).is_none() {
+            return Err(Error::argument(format!("{}: more steps than can be counted", found.place(part))));
+        }
+        out.push(steps);
+    }
+    Ok(out)
 }
 
 /// How the arrays of a part are read.

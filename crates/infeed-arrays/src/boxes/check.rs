@@ -158,18 +158,27 @@ pub(super) fn fills(found: &Parts, form: &Form, cuts: &[Cut], elements: &[Elemen
 pub(super) fn none(found: &Parts, form: &Form) -> Error {
     let mut what = "there is no row".to_owned();
     let lengths: Vec<u64> = found.parts.iter().filter_map(|part| found.count(part).ok()).collect();
-    let longest = lengths.iter().max().copied().unwrap_or(0);
-    if let Some(windows) = form.windows.filter(|windows| windows.span() > longest) {
+    let (longest, all) = (lengths.iter().max().copied().unwrap_or(0), lengths.iter().sum::<u64>());
+    let across = form.windows.is_some_and(|windows| windows.across);
+    let has = if across { all } else { longest };
+    if let Some(windows) = form.windows.filter(|windows| windows.span() > has) {
         what += &format!(
-            ": a window of {} steps{} takes {}, and the longest of {} files has {longest}; windows do not cross files",
+            ": a window of {} steps{} takes {}, and ",
             windows.length,
             match windows.horizon {
                 0 => String::new(),
                 horizon => format!(", a gap of {} and a horizon of {horizon}", windows.gap),
             },
             windows.span(),
-            found.parts.len()
         );
+        let files = found.parts.len();
+        what += &match across {
+            true => format!("all {files} files have {all} together"),
+            false => format!("the longest of {files} files has {longest}; windows do not cross files"),
+        };
+        if !across && windows.span() <= all {
+            what += " unless across=True lets them";
+        }
     } else if let (Some(patches), Some(part)) = (&form.patches, found.parts.first()) {
         let sides = sides(found, form, part).unwrap_or_default();
         what += &format!(

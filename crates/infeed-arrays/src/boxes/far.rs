@@ -25,13 +25,17 @@ impl BoxSource {
         let (places, mut seen, mut decoded) = (self.places(fields)?, HashSet::new(), 0);
         for row in rows {
             let place = self.place(*row)?;
-            let part = &self.parts[place.part];
             for field in &places {
                 let Field::Values { variables, target } = &self.fields[*field] else { continue };
-                for variable in variables {
-                    let array = &*part.arrays[*variable];
-                    let slab = self.region(&place, *variable, *target, (0, 1)).slab;
-                    let boxes = match self.touched(place.part, *variable, &slab)? {
+                let regions = |variable: &usize| {
+                    let all = self.regions(&place, *variable, *target, (0, 1)).into_iter();
+                    let variable = *variable;
+                    all.map(move |(part, region)| (variable, part, region.slab))
+                };
+                for (variable, number, slab) in variables.iter().flat_map(regions) {
+                    let part = &self.parts[number];
+                    let array = &*part.arrays[variable];
+                    let boxes = match self.touched(number, variable, &slab)? {
                         None => vec![slab],
                         Some(chunks) => chunks
                             .into_iter()

@@ -42,6 +42,7 @@ use infeed_core::{
 };
 use std::{
     collections::HashSet,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
@@ -66,8 +67,10 @@ pub struct BoxSource {
     fills: Vec<Vec<u8>>,
     /// One for each part.
     cuts: Vec<Cut>,
-    /// Rows of each part.
+    /// Rows of each part: those that begin in it.
     rows: Sums<u64>,
+    /// Steps of each part; one if rows lie along no axis.
+    steps: Sums<u64>,
     /// Rows of each file or store.
     shard_rows: Vec<u64>,
     /// Rows of each block, where chunks hold several steps.
@@ -119,7 +122,7 @@ struct Variable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     part: usize,
-    /// The first step; 0 if rows lie along no axis.
+    /// The first step in the part; 0 if rows lie along no axis.
     begin: u64,
     /// Where the patch begins; empty without patches.
     origin: Vec<u64>,
@@ -136,12 +139,39 @@ impl BoxSource {
         let (part, inside) = self.rows.find(row).ok_or_else(lost)?;
         let cut = &self.cuts[part];
         let (base, patch) = (inside / cut.patches.max(1), inside % cut.patches.max(1));
-        let begin = base * self.form.windows.map_or(1, |windows| windows.stride);
+        let begin = match &self.form.windows {
+            None => base,
+            Some(windows) if windows.across => {
+                let before = self.steps.range(part).unwrap_or_default();
+                let first = windows.beginning(before.clone(), self.steps.total()).start;
+                (first + base) * windows.stride - before.start
+            }
+            Some(windows) => base * windows.stride,
+        };
         let origin = match &self.form.patches {
             Some(patches) => patches.origin(&cut.sides, cut.first + base, patch),
             None => Vec::new(),
         };
         Ok(Place { part, begin, origin })
+    }
+
+    /// Returns the parts that the steps of a row lie in, with their steps there.
+    fn lies(&self, part: usize, steps: Range<u64>) -> Vec<(usize, Range<u64>)> {
+        let lens = self.steps.lens();
+        if self.form.windows.is_none_or(|windows| !windows.across) || steps.end <= lens[part] {
+            return vec![(part, steps)];
+        }
+        let (mut out, Range { mut start, mut end }) = (Vec::new(), steps);
+        for (number, len) in lens.iter().enumerate().skip(part) {
+            if start < *len && start < end {
+                out.push((number, start..end.min(*len)));
+            }
+            if end <= *len {
+                break;
+            }
+            (start, end) = (start.saturating_sub(*len), end - len);
+        }
+        out
     }
 
     /// Returns the places of fields.

@@ -62,7 +62,13 @@ impl Source for BoxSource {
         let stamp = |row: &u64| {
             let place = self.place(*row).ok()?;
             let inside = self.rows.find(*row)?.1;
-            let stamp = self.parts[place.part].stamp?.text(&form).number(place.part as u64).number(inside);
+            let mut stamp =
+                self.parts[place.part].stamp?.text(&form).number(place.part as u64).number(inside);
+            // A window may go on in other files.
+            let span = self.form.windows.map_or(1, |windows| windows.span());
+            for (part, _) in self.lies(place.part, place.begin..place.begin + span).into_iter().skip(1) {
+                stamp = stamp.wide(self.parts[part].stamp?.get());
+            }
             Some(place.origin.iter().fold(stamp.number(place.begin), |all, at| all.number(*at)).get())
         };
         Some(rows.iter().map(stamp).collect())
@@ -167,8 +173,9 @@ impl BoxSource {
             repeat(&self.fills[variables[0]], out);
         }
         for (channel, variable) in variables.iter().enumerate() {
-            let region = self.region(place, *variable, *target, (channel, variables.len()));
-            self.copy_region(place.part, *variable, &region, out)?;
+            for (part, region) in self.regions(place, *variable, *target, (channel, variables.len())) {
+                self.copy_region(part, *variable, &region, out)?;
+            }
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ fn what_cannot_be_cut_is_named() {
     for (path, args, message) in [
         ("d/b.npy", json!({"window": 5}), "a window of 5 steps takes 5, and the longest of 1 files has 4"),
         ("d/b.npy", json!({"window": 2, "horizon": 3, "gap": 1}), "a gap of 1 and a horizon of 3 takes 6"),
+        ("d/b.npy", json!({"window": 5, "across": true}), "takes 5, and all 1 files have 4 together"),
         ("d/b.npy", json!({"rows": "file", "window": 2}), "window= takes steps along an axis"),
         (
             "d/b.npy",

@@ -7,6 +7,7 @@ use crate::{
     source::SCRATCH,
 };
 use infeed_core::{Error, Result};
+use std::ops::Range;
 
 /// A part of an array, and its place in a field.
 #[derive(Debug, Clone)]
@@ -25,42 +26,61 @@ pub(super) fn outside() -> Error {
 }
 
 impl BoxSource {
-    /// The part of a variable that a row needs; `channel` of `channels` in the field.
-    pub(super) fn region(
+    /// The parts of a variable that a row needs, each with the number of its file; `channel` of `channels` in the field.
+    pub(super) fn regions(
         &self,
         place: &Place,
         variable: usize,
         target: bool,
+        channel: (usize, usize),
+    ) -> Vec<(usize, Region)> {
+        let steps = match &self.form.windows {
+            Some(windows) => windows.steps(place.begin, target),
+            None => place.begin..place.begin + 1,
+        };
+        let (mut out, mut done) = (Vec::new(), 0);
+        for (part, steps) in self.lies(place.part, steps) {
+            let count = steps.end - steps.start;
+            out.push((part, self.region(part, &place.origin, variable, (steps, done), channel)));
+            done += count;
+        }
+        out
+    }
+
+    /// The part of one array: some steps, behind those that are `done`.
+    fn region(
+        &self,
+        part: usize,
+        origin: &[u64],
+        variable: usize,
+        (steps, done): (Range<u64>, u64),
         (channel, channels): (usize, usize),
     ) -> Region {
-        let array = &self.parts[place.part].arrays[variable];
-        let own = &self.cuts[place.part].variables[variable];
-        let row = self.row_shape(place.part, variable);
+        let array = &self.parts[part].arrays[variable];
+        let own = &self.cuts[part].variables[variable];
+        let row = self.row_shape(part, variable);
         let size = array.element().size() as u64;
         let inner = Plain::strides(&row, size);
         let width = row.iter().fold(size, |all, side| all.saturating_mul(*side));
         let (mut slab, mut strides) = (Slab::all(array.shape()), Vec::with_capacity(row.len() + 1));
-        let cut_from = row.len().saturating_sub(if own.cut { place.origin.len() } else { 0 });
+        let cut_from = row.len().saturating_sub(if own.cut { origin.len() } else { 0 });
         let mut at_row = 0;
         for axis in 0..array.shape().len() {
             if Some(axis) == own.axis {
-                let steps = match &self.form.windows {
-                    Some(windows) => windows.steps(place.begin, target),
-                    None => place.begin..place.begin + 1,
-                };
                 (slab.start[axis], slab.count[axis]) = (steps.start, steps.end - steps.start);
                 strides.push(width * channels as u64);
                 continue;
             }
             if at_row >= cut_from {
-                let start = place.origin[at_row - cut_from];
+                let start = origin[at_row - cut_from];
                 slab.start[axis] = start;
                 slab.count[axis] = row[at_row].min(array.shape()[axis].saturating_sub(start));
             }
             strides.push(inner[at_row]);
             at_row += 1;
         }
-        Region { slab, strides, at: channel as u64 * width, size }
+        let at = (done * channels as u64 + channel as u64) * width;
+        Region { slab, strides, at, size }
     }
 
     /// Whether a patch reaches over the end of its array.

@@ -13,6 +13,8 @@ pub(crate) struct Windows {
     pub(crate) horizon: u64,
     /// Steps between a window and its target.
     pub(crate) gap: u64,
+    /// Whether they go from one file to the next, as if all were one.
+    pub(crate) across: bool,
 }
 
 impl Windows {
@@ -27,6 +29,12 @@ impl Windows {
     /// How many windows so many steps have.
     pub(crate) fn count(&self, steps: u64) -> u64 {
         steps.checked_sub(self.span()).map_or(0, |rest| rest / self.stride + 1)
+    }
+
+    /// The numbers of the windows that begin in these steps of a file, among those of all files together.
+    pub(crate) fn beginning(&self, steps: Range<u64>, all: u64) -> Range<u64> {
+        let count = self.count(all);
+        steps.start.div_ceil(self.stride).min(count)..steps.end.div_ceil(self.stride).min(count)
     }
 
     /// Steps at the end that no window has.
@@ -59,7 +67,7 @@ mod tests {
         fn windows_are_all_that_fit(
             length in 1u64..9, stride in 1u64..9, horizon in 0u64..5, gap in 0u64..5, steps in 0u64..60,
         ) {
-            let windows = Windows { length, stride, horizon, gap };
+            let windows = Windows { length, stride, horizon, gap, across: false };
             let fits = |begin: &u64| {
                 let last = if horizon == 0 { begin + length } else { begin + length + gap + horizon };
                 last <= steps
@@ -81,7 +89,7 @@ mod tests {
 
     #[test]
     fn numbers_that_cannot_be_added_give_no_window() {
-        let windows = Windows { length: 1 << 63, stride: 1, horizon: 1 << 63, gap: 1 << 63 };
+        let windows = Windows { length: 1 << 63, stride: 1, horizon: 1 << 63, gap: 1 << 63, across: true };
         assert_eq!((windows.count(1 << 40), windows.unused(7)), (0, 7));
     }
 }

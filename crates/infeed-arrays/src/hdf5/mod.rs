@@ -42,7 +42,7 @@ scale-offset, lz4, zstd, blosc, blosc2, bitshuffle, bzip2.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<17>(&[ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
+    params: &with_boxes::<18>(&[ROWS, AXIS, VARIABLES, MASK_AND_SCALE, READ]),
     endings: &[".h5", ".hdf5", ".he5", ".nc4", ".nc"],
     magic: &[Magic { at: 0, bytes: SIGNATURE }],
     can: Can { blocks: true, ..Can::ROWS },

@@ -29,7 +29,7 @@ recognise such files, because nothing in them says what they are.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<17>(&[DTYPE, SHAPE, ORDER, OFFSET, READ]),
+    params: &with_boxes::<18>(&[DTYPE, SHAPE, ORDER, OFFSET, READ]),
     endings: &[".bin", ".dat", ".raw", ".memmap"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },

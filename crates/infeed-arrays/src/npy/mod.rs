@@ -33,7 +33,7 @@ Rows in Fortran order share their bytes, so they are turned around many at a tim
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[ROWS, AXIS, FIELDS, READ]),
+    params: &with_boxes::<17>(&[ROWS, AXIS, FIELDS, READ]),
     endings: &[".npy"],
     magic: &[Magic { at: 0, bytes: b"\x93NUMPY" }],
     can: Can { blocks: true, ..Can::ROWS },

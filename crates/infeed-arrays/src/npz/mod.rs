@@ -33,7 +33,7 @@ inflated as a whole for any of its rows, and kept.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[FILE_ROWS, AXIS, FIELDS, READ]),
+    params: &with_boxes::<17>(&[FILE_ROWS, AXIS, FIELDS, READ]),
     endings: &[".npz"],
     magic: &[Magic { at: 0, bytes: b"PK\x03\x04" }],
     can: Can { blocks: true, ..Can::ROWS },

@@ -33,7 +33,7 @@ behind the other, and end where the file ends.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[FILE_ROWS, AXIS, FIELDS, READ]),
+    params: &with_boxes::<17>(&[FILE_ROWS, AXIS, FIELDS, READ]),
     endings: &[".safetensors"],
     magic: &[],
     can: Can::ROWS,

@@ -48,7 +48,7 @@ and so are files of torch before 1.6, which are no ZIP archives, and modules of 
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[FILE_ROWS, AXIS, FIELDS, READ]),
+    params: &with_boxes::<17>(&[FILE_ROWS, AXIS, FIELDS, READ]),
     endings: &[".pt", ".pth"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },

@@ -43,7 +43,7 @@ sharding_indexed, checksums, and others of numcodecs for numbers.
 
 Rows can be boxes: `window` takes several steps along the axis, with `horizon` steps behind them as `NAME.target`; `patch` cuts \
 boxes out of the last axes and says in `origin` where they begin; `stack` makes one field of all. docs/arrays.md has examples.",
-    params: &with_boxes::<16>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE]),
+    params: &with_boxes::<17>(&[AXIS_ROWS, AXIS, VARIABLES, MASK_AND_SCALE]),
     endings: &[".zarr"],
     magic: &[],
     can: Can { blocks: true, ..Can::ROWS },

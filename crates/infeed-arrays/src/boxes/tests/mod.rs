@@ -1,5 +1,7 @@
 //! Tests boxes over whole files, in a store in memory.
 
+mod across;
+
 use crate::tests::{Files, numbers, open, rows};
 use infeed_core::{Dtype, Hold, Result, Source, Value, parallel};
 use infeed_records::npy::Header;
@@ -15,19 +17,32 @@ fn at(shape: &[u64; 3], [a, b, c]: [u64; 3]) -> u16 {
 }
 
 pub(super) fn npy(shape: [u64; 3]) -> Vec<u8> {
+    npy_of(shape, &(0..shape.iter().product::<u64>()).map(|n| n as u16).collect::<Vec<_>>())
+}
+
+pub(super) fn npy_of(shape: [u64; 3], values: &[u16]) -> Vec<u8> {
     let sides: Vec<usize> = shape.iter().map(|side| *side as usize).collect();
     let mut out = Header::write(Dtype::U16, &sides);
-    out.extend((0..sides.iter().product::<usize>()).flat_map(|n| (n as u16).to_le_bytes()));
+    out.extend(values.iter().flat_map(|n| n.to_le_bytes()));
     out
 }
 
 /// A Zarr array of version 2 with compressed chunks. Those at the end reach over it.
 fn zarr(shape: [u64; 3], chunk: [u64; 3]) -> Vec<(String, Vec<u8>)> {
+    zarr_of("d", shape, chunk, |place| at(&shape, place))
+}
+
+pub(super) fn zarr_of(
+    name: &str,
+    shape: [u64; 3],
+    chunk: [u64; 3],
+    value: impl Fn([u64; 3]) -> u16,
+) -> Vec<(String, Vec<u8>)> {
     let meta = json!({
         "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": "<u2", "fill_value": 0, "order": "C",
         "filters": null, "compressor": {"id": "zlib", "level": 1},
     });
-    let mut out = vec![("d/.zarray".to_owned(), meta.to_string().into_bytes())];
+    let mut out = vec![(format!("{name}/.zarray"), meta.to_string().into_bytes())];
     let along = |axis: usize| 0..shape[axis].div_ceil(chunk[axis]);
     for (i, j, k) in along(0).flat_map(|i| along(1).flat_map(move |j| along(2).map(move |k| (i, j, k)))) {
         let mut plain = Vec::new();
@@ -36,11 +51,11 @@ fn zarr(shape: [u64; 3], chunk: [u64; 3]) -> Vec<(String, Vec<u8>)> {
         {
             let place = [i * chunk[0] + a, j * chunk[1] + b, k * chunk[2] + c];
             let inside = place.iter().zip(&shape).all(|(at, side)| at < side);
-            plain.extend(if inside { at(&shape, place) } else { 9999 }.to_le_bytes());
+            plain.extend(if inside { value(place) } else { 9999 }.to_le_bytes());
         }
         let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(&plain).unwrap();
-        out.push((format!("d/{i}.{j}.{k}"), packed.finish().unwrap()));
+        out.push((format!("{name}/{i}.{j}.{k}"), packed.finish().unwrap()));
     }
     out
 }
@@ -66,7 +81,7 @@ fn shown(source: &dyn Source) -> Vec<String> {
 }
 
 /// The numbers of a field of a row, one by one.
-fn field(source: &dyn Source, name: &str, row: u64) -> Vec<u16> {
+pub(super) fn field(source: &dyn Source, name: &str, row: u64) -> Vec<u16> {
     numbers(&rows(source, name, &[row])[0])
 }
 
@@ -76,7 +91,7 @@ fn origin(source: &dyn Source, row: u64) -> Vec<u64> {
 }
 
 /// A box by the definition, 77 where there is nothing.
-fn expected(shape: [u64; 3], start: [u64; 3], count: [u64; 3]) -> Vec<u16> {
+pub(super) fn expected(shape: [u64; 3], start: [u64; 3], count: [u64; 3]) -> Vec<u16> {
     let mut out = Vec::new();
     for a in start[0]..start[0] + count[0] {
         for b in start[1]..start[1] + count[1] {
