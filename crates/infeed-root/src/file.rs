@@ -5,6 +5,7 @@ use crate::{
     cursor::Cursor,
     error::{Error, Result},
     key::Key,
+    table::Table,
     tree::Tree,
 };
 use std::collections::{HashMap, HashSet};
@@ -129,7 +130,7 @@ impl Contents {
     }
 
     /// Reads a tree.
-    pub fn tree(&self, file: &dyn FileBytes, found: &Found) -> Result<Tree> {
+    pub fn tree(&self, file: &dyn FileBytes, found: &Found) -> Result<Table> {
         if found.is_ntuple() {
             return Err(Error::Unsupported(format!(
                 "`{}` is a {}, which is not read here; write it as a TTree (RDataFrame's Snapshot, or uproot's mktree)",

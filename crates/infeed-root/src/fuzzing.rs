@@ -12,7 +12,7 @@ pub fn fuzz_root(data: &[u8]) {
     let Ok(contents) = Contents::read(&file) else { return };
     for found in contents.trees().into_iter().take(4) {
         let Ok(tree) = contents.tree(&file, found) else { continue };
-        for column in 0..tree.columns.len().min(32) {
+        for column in 0..tree.fields.len().min(32) {
             let entries = tree.entries.min(MOST);
             let half = entries / 2;
             let Ok(whole) = tree.read_cells(&file, column, 0..entries) else { continue };

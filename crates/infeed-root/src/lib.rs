@@ -3,10 +3,9 @@
 //! ```text
 //! bytes    a file as bytes by range
 //! file     the head of a file and its directories; `key` and `cursor` below it
-//! tree     a tree: branches, leaves and baskets as columns
 //! pack     compressed records; `hash` their checksum
-//! basket   the bytes of some entries of a branch
-//! decode   entries of columns out of baskets, in this machine's byte order: `cells`
+//! table    what a tree is to the source: fields, and pieces that become `cells`
+//! tree     a tree: branches, leaves and baskets as columns
 //! whole    all of a column at once, for tests and tools
 //! open     from paths and arguments to a source: the entry of the table of formats
 //! source   trees of many files as one source
@@ -17,11 +16,9 @@
 //! before they are used, and memory is taken as compressed bytes prove that they fill it.
 #![forbid(unsafe_code)]
 
-mod basket;
 mod bytes;
 mod cells;
 mod cursor;
-mod decode;
 mod error;
 mod file;
 mod fuzzing;
@@ -30,10 +27,10 @@ mod key;
 mod open;
 mod pack;
 mod source;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod turn;
 mod whole;
 
 pub use crate::bytes::FileBytes;
@@ -42,5 +39,5 @@ pub use file::{Contents, Found, is_root};
 pub use fuzzing::fuzz_root;
 pub use open::ENTRY;
 pub use source::RootSource;
-pub use tree::Tree;
+pub use table::Table;
 pub use whole::WholeColumn;

@@ -5,7 +5,7 @@ use crate::{
     error::{Error as Inner, Result as InnerResult},
     file::Contents,
     source::{RootSource, TreeFile},
-    tree::Tree,
+    table::Table,
 };
 use infeed_core::{
     Can, Error, FormatEntry, Found, Magic, OpenRequest, Opened, Param, Result, Shard, Store, parallel,
@@ -68,7 +68,7 @@ fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     Ok(Opened::Rows(Arc::new(RootSource::build(store, files, wanted.as_deref())?)))
 }
 
-fn read(bytes: &Stored, tree: Option<&str>) -> InnerResult<Tree> {
+fn read(bytes: &Stored, tree: Option<&str>) -> InnerResult<Table> {
     let contents = Contents::read(bytes)?;
     let found = contents.choose(bytes, tree)?;
     contents.tree(bytes, found)
@@ -110,20 +110,20 @@ fn files(request: &OpenRequest<'_>) -> Result<Vec<Shard>> {
 }
 
 /// The numbers of the columns of a tree that are wanted, and the names of those that were left out.
-pub(crate) fn choose(tree: &Tree, wanted: Option<&[String]>) -> InnerResult<(Vec<usize>, Vec<String>)> {
+pub(crate) fn choose(tree: &Table, wanted: Option<&[String]>) -> InnerResult<(Vec<usize>, Vec<String>)> {
     let Some(wanted) = wanted else {
         if let Some(bad) = tree.refused.iter().find(|refused| refused.damaged) {
             let what = format!("branch `{}`: {}; leave it out with branches=", bad.name, bad.why);
             return Err(Inner::damaged(0, what));
         }
         let left = tree.refused.iter().map(|refused| format!("{} ({})", refused.name, refused.why)).collect();
-        if tree.columns.is_empty() {
+        if tree.fields.is_empty() {
             return Err(Inner::Request(format!("the tree `{}` has no branch that can be read", tree.path)));
         }
-        return Ok(((0..tree.columns.len()).collect(), left));
+        return Ok(((0..tree.fields.len()).collect(), left));
     };
     let one = |name: &String| {
-        if let Some(found) = tree.columns.iter().position(|column| *column.name == **name) {
+        if let Some(found) = tree.fields.iter().position(|field| *field.name == **name) {
             return Ok(found);
         }
         if let Some(refused) = tree.refused.iter().find(|refused| refused.name == *name) {

@@ -1,12 +1,10 @@
 //! Whole columns, without a source: for tests and tools.
 
 use crate::{
-    basket::Scratch,
     bytes::FileBytes,
-    cells::Cells,
-    decode::{decode, needs},
+    cells::{Cells, Memory, Work},
     error::{Error, Result},
-    tree::Tree,
+    table::Table,
 };
 use infeed_core::{FieldSpec, blocks::Spares};
 use std::ops::Range;
@@ -28,10 +26,10 @@ impl WholeColumn {
     }
 }
 
-impl Tree {
+impl Table {
     /// Reads all entries of a column. They are read a second time in two parts, which must be equal to the whole.
     pub fn read_column(&self, file: &dyn FileBytes, name: &str) -> Result<WholeColumn> {
-        let column = self.columns.iter().position(|column| &*column.name == name);
+        let column = self.fields.iter().position(|field| &*field.name == name);
         let column = column.ok_or_else(|| Error::Request(format!("there is no branch `{name}`")))?;
         let whole = self.read_cells(file, column, 0..self.entries)?;
         let half = self.entries / 3;
@@ -46,28 +44,17 @@ impl Tree {
                 )));
             }
         }
-        let spec = self.columns[column].spec.clone();
+        let spec = self.fields[column].spec.clone();
         Ok(match whole {
             Cells::Rows { data, .. } => WholeColumn { spec, data, ends: Vec::new() },
             Cells::Ragged { data, ends } => WholeColumn { spec, data, ends },
         })
     }
 
-    /// The branches that cannot be read, and why.
-    pub fn refused(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.refused.iter().map(|refused| (refused.name.as_str(), refused.why.as_str()))
-    }
-
     /// Reads some entries of a column.
     pub(crate) fn read_cells(&self, file: &dyn FileBytes, column: usize, rows: Range<u64>) -> Result<Cells> {
-        let needs = needs(self, &[column], &rows);
-        let ranges: Vec<Range<u64>> = needs.iter().filter_map(|need| need.range(self)).collect();
-        if let Some(range) = ranges.iter().find(|range| range.end > file.size()) {
-            return Err(Error::damaged(range.start, "a basket ends behind the end of the file"));
-        }
-        let stored = file.read(&ranges)?;
-        let (spares, mut scratch) = (Spares::default(), Scratch::default());
-        let mut cells = decode(self, &[column], &rows, (&needs, &stored), (&spares, &mut scratch))?;
-        cells.pop().ok_or_else(|| Error::damaged(0, "no column was decoded"))
+        self.pieces.check(column, file.size())?;
+        let mut memory = Memory { spares: &Spares::default(), work: &mut Work::default() };
+        self.pieces.cells(file, column, &rows, &mut memory)
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use bytes::Bytes;
-use infeed_root::{Contents, Error, Result, Tree, WholeColumn, fuzz_root, is_root};
+use infeed_root::{Contents, Error, Result, Table, WholeColumn, fuzz_root, is_root};
 use std::path::Path;
 
 const FILES: [&str; 6] = ["handmade.root", "lz4.root", "lzma.root", "plain.root", "zlib.root", "zstd.root"];
@@ -12,7 +12,7 @@ fn golden(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}; golden/make.py makes it", path.display()))
 }
 
-fn open(file: &Bytes, tree: Option<&str>) -> Result<Tree> {
+fn open(file: &Bytes, tree: Option<&str>) -> Result<Table> {
     let contents = Contents::read(file)?;
     contents.tree(file, contents.choose(file, tree)?)
 }

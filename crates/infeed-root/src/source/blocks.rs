@@ -1,12 +1,7 @@
 //! Blocks of entries: read and decoded once, kept while they are needed.
 
 use super::RootSource;
-use crate::{
-    basket::Scratch,
-    bytes::FileBytes,
-    cells::Cells,
-    decode::{Need, decode, needs},
-};
+use crate::cells::{Cells, Memory, Work};
 use infeed_core::{
     Error, Hold, Result,
     blocks::{Block, Spares},
@@ -14,7 +9,7 @@ use infeed_core::{
 use std::{cell::RefCell, ops::Range, sync::Arc};
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static WORK: RefCell<Work> = RefCell::default();
 }
 
 /// A list of fields.
@@ -80,7 +75,7 @@ impl RootSource {
         (part, rows, columns)
     }
 
-    /// Reads all baskets of a field of a block at once, and decodes them.
+    /// Reads and decodes a field of a block.
     fn decode_one(&self, block: usize, place: usize) -> Result<Decoded> {
         let (part, rows, columns) = self.block(block, &[place]);
         let part = &self.parts[part];
@@ -88,14 +83,9 @@ impl RootSource {
             crate::Error::Unsupported(what) => Error::sample(format!("`{}`: {what}", part.bytes.shard.name)),
             other => other.of_file(&part.bytes.shard.name),
         };
-        let needs: Vec<Need> = needs(&part.tree, &columns, &rows);
-        let ranges: Vec<Range<u64>> = needs.iter().filter_map(|need| need.range(&part.tree)).collect();
-        let stored = part.bytes.read(&ranges).map_err(named)?;
-        let spares = self.cache.spares();
-        let mut cells = SCRATCH.with_borrow_mut(|scratch| {
-            decode(&part.tree, &columns, &rows, (&needs, &stored), (spares, scratch)).map_err(named)
-        })?;
-        let lost = || Error::Internal { what: "a column without entries".to_owned() };
-        cells.pop().map(Decoded).ok_or_else(lost)
+        WORK.with_borrow_mut(|work| {
+            let mut memory = Memory { spares: self.cache.spares(), work };
+            part.tree.pieces.cells(&part.bytes, columns[0], &rows, &mut memory).map(Decoded).map_err(named)
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::{Part, RootSource, TreeFile};
 use crate::{
     open::choose,
-    tree::{Tree, branch::Place, columns::Layout},
+    table::{Cuts, Table},
 };
 use infeed_core::{Error, Result, Spec, Stamp, Store, Sums, blocks::BlockCache};
 use std::{
@@ -17,6 +17,8 @@ const SMALL: u64 = 1 << 20;
 const LARGE: u64 = 64 << 20;
 /// Entries of one block.
 const MOST_ROWS: u64 = 1 << 31;
+/// Blocks of one file: those of tens of terabytes.
+const MOST_BLOCKS: u64 = 1 << 22;
 /// Bytes of blocks that a shuffle may have open at a time.
 const MIXED: u64 = 256 << 20;
 
@@ -30,7 +32,7 @@ impl RootSource {
         let Some(first) = files.first() else { return Err(Error::argument("there are no files")) };
         let name = |file: &TreeFile| file.bytes.shard.name.to_string();
         let (chosen, left) = choose(&first.tree, wanted).map_err(|e| e.of_file(&name(first)))?;
-        let columns = |at: &usize| &first.tree.columns[*at];
+        let columns = |at: &usize| &first.tree.fields[*at];
         let names: Vec<String> = chosen.iter().map(|at| columns(at).name.to_string()).collect();
         let fields =
             chosen.iter().map(|at| (Arc::clone(&columns(at).name), columns(at).spec.clone())).collect();
@@ -51,7 +53,7 @@ impl RootSource {
         let (mut blocks, mut starts, mut mixed) = (Sums::with_capacity(parts.len()), Vec::new(), None);
         for (number, part) in parts.iter().enumerate() {
             rows.push(part.tree.entries);
-            for block in cut(&part.tree, &part.columns) {
+            for block in cut(&part.tree, &part.columns)? {
                 let most = (MIXED / bytes_of(&part.tree, &part.columns, &block).max(1)).max(2);
                 mixed = Some(mixed.map_or(most, |before: u64| before.min(most)));
                 blocks.push(block.end - block.start);
@@ -90,7 +92,7 @@ impl RootSource {
 
 /// The columns of another file, which must be those of the first one.
 fn agree(
-    tree: &Tree,
+    tree: &Table,
     place: &str,
     (spec, names): (&Spec, &[String]),
     (first, all): (&str, bool),
@@ -102,7 +104,7 @@ fn agree(
         other => other.of_file(place),
     })?;
     for (at, (name, own)) in columns.iter().zip(&spec.fields) {
-        let found = &tree.columns[*at].spec;
+        let found = &tree.fields[*at].spec;
         if found != own {
             return Err(Error::argument(format!(
                 "`{place}`: `{name}` is {found}, and in `{first}` it is {own}; files that are read together must agree"
@@ -117,71 +119,32 @@ fn agree(
     Ok(columns)
 }
 
-/// Checks that all baskets lie in the file.
+/// Checks that all pieces lie in the file.
 fn check(file: &TreeFile, columns: &[usize]) -> Result<()> {
-    let size = file.bytes.shard.size;
-    for column in columns {
-        let column = &file.tree.columns[*column];
-        for basket in &file.tree.branches[column.branch].baskets {
-            if let Place::File { seek, bytes } = basket.place
-                && seek.checked_add(bytes).is_none_or(|end| end > size)
-            {
-                return Err(Error::Format {
-                    shard: file.bytes.shard.name.to_string(),
-                    offset: seek,
-                    what: format!(
-                        "branch `{}`: a basket of {bytes} bytes ends behind the end of the file, which has {size}; copy it again",
-                        column.name
-                    ),
-                });
-            }
-        }
-    }
-    Ok(())
+    let shard = &file.bytes.shard;
+    let one = |column: &usize| file.tree.pieces.check(*column, shard.size);
+    columns.iter().try_for_each(one).map_err(|error| error.of_file(&shard.name))
 }
 
 /// About how many bytes some entries of columns have.
-fn bytes_of(tree: &Tree, columns: &[usize], rows: &Range<u64>) -> u64 {
-    let one = |column: &usize| entry_bytes(tree, *column).saturating_mul(rows.end - rows.start);
+fn bytes_of(tree: &Table, columns: &[usize], rows: &Range<u64>) -> u64 {
+    let one = |column: &usize| tree.pieces.entry_bytes(*column).saturating_mul(rows.end - rows.start);
     columns.iter().map(one).fold(0, u64::saturating_add)
-}
-
-/// About how many bytes an entry of a column has.
-fn entry_bytes(tree: &Tree, column: usize) -> u64 {
-    let column = &tree.columns[column];
-    match column.layout {
-        Layout::Flat { width, .. } => width as u64,
-        _ => tree.branches[column.branch].bytes.checked_div(tree.entries).unwrap_or(0).clamp(1, 1 << 30),
-    }
 }
 
 fn weight(parts: &[Part], field: usize, rows: u64) -> u64 {
     let one = |part: &Part| {
-        u128::from(entry_bytes(&part.tree, part.columns[field])) * u128::from(part.tree.entries)
+        u128::from(part.tree.pieces.entry_bytes(part.columns[field])) * u128::from(part.tree.entries)
     };
     let all: u128 = parts.iter().map(one).sum();
     all.checked_div(u128::from(rows)).unwrap_or(0) as u64
 }
 
-/// Cuts the entries of a tree into blocks: between entries where all of these columns begin a basket. Small ones are
-/// joined, and large ones are cut where the branch with the most baskets begins one.
-pub(super) fn cut(tree: &Tree, columns: &[usize]) -> Vec<Range<u64>> {
-    let mut branches: Vec<usize> = columns.iter().map(|column| tree.columns[*column].branch).collect();
-    branches.sort_unstable();
-    branches.dedup();
-    let starts = |branch: &usize| tree.branches[*branch].baskets.iter().map(|basket| basket.first);
-    let Some(finest) = branches.iter().max_by_key(|branch| tree.branches[**branch].baskets.len()) else {
-        return Vec::new();
-    };
-    let fine: Vec<u64> = starts(finest).chain([tree.entries]).collect();
-    let mut common = fine.clone();
-    for branch in &branches {
-        let mut own = starts(branch).chain([tree.entries]).peekable();
-        common.retain(|place| {
-            while own.next_if(|start| start < place).is_some() {}
-            own.peek() == Some(place)
-        });
-    }
+/// Cuts the entries of a tree into blocks: between entries where all of these columns begin a piece. Small ones are
+/// joined, and large ones are cut where the column with the most pieces begins one.
+fn cut(tree: &Table, columns: &[usize]) -> Result<Vec<Range<u64>>> {
+    let Cuts { common, fine } = tree.pieces.cuts(columns);
+    let row = bytes_of(tree, columns, &(0..1)).max(1);
     let mut out = Vec::new();
     let mut begin = 0;
     for end in common {
@@ -190,18 +153,31 @@ pub(super) fn cut(tree: &Tree, columns: &[usize]) -> Vec<Range<u64>> {
             continue;
         }
         if size >= LARGE {
-            let inner = fine.partition_point(|place| *place <= begin);
-            let mut from = begin;
-            for place in fine[inner..].iter().copied().take_while(|place| *place < end) {
-                if bytes_of(tree, columns, &(from..place)) >= LARGE / 4 {
-                    out.push(from..place);
-                    from = place;
+            let step = (LARGE / 4).div_ceil(row);
+            if (end - begin) / step + out.len() as u64 > MOST_BLOCKS {
+                let what = format!("{} entries in a column of one file, which cannot be", tree.entries);
+                return Err(Error::argument(what));
+            }
+            match &fine {
+                Some(fine) => {
+                    let inner = fine.partition_point(|place| *place <= begin);
+                    for place in fine[inner..].iter().copied().take_while(|place| *place < end) {
+                        if place - begin >= step {
+                            out.push(begin..place);
+                            begin = place;
+                        }
+                    }
+                }
+                None => {
+                    while end - begin > step {
+                        out.push(begin..begin + step);
+                        begin += step;
+                    }
                 }
             }
-            begin = from;
         }
         out.push(begin..end);
         begin = end;
     }
-    out
+    Ok(out)
 }

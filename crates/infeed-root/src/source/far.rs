@@ -1,7 +1,6 @@
 //! Which bytes rows need: for announcements, caches and costs.
 
 use super::RootSource;
-use crate::decode::needs;
 use infeed_core::{Hold, ReadCost, Result};
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -16,9 +15,8 @@ impl RootSource {
         let set = self.set(fields)?;
         for block in self.places(rows)?.0 {
             let (part, rows, columns) = self.block(block, &set.places);
-            let tree = &self.parts[part].tree;
-            let ranges = needs(tree, &columns, &rows);
-            ranges.iter().filter_map(|need| need.range(tree)).for_each(|range| each(part, range));
+            let ranges = self.parts[part].tree.pieces.ranges(&columns, &rows);
+            ranges.into_iter().for_each(|range| each(part, range));
         }
         Ok(())
     }
@@ -34,8 +32,7 @@ impl RootSource {
             }
             let (part, rows, columns) = self.block(block, &set.places);
             let part = &self.parts[part];
-            let needs = needs(&part.tree, &columns, &rows);
-            let ranges = needs.iter().filter_map(|need| need.range(&part.tree)).collect();
+            let ranges = part.tree.pieces.ranges(&columns, &rows);
             self.store.will_read(&part.bytes.shard, &joined(ranges));
         }
         Ok(())

@@ -8,7 +8,7 @@ mod build;
 mod far;
 mod reading;
 
-use crate::{bytes::Stored, tree::Tree};
+use crate::{bytes::Stored, table::Table};
 use blocks::{Decoded, FieldSet};
 use infeed_core::{Error, Hold, Result, Spec, Stamp, Store, Sums, blocks::BlockCache};
 use std::{
@@ -33,14 +33,14 @@ struct Run {
 #[derive(Debug)]
 pub(crate) struct TreeFile {
     pub(crate) bytes: Stored,
-    pub(crate) tree: Tree,
+    pub(crate) tree: Table,
 }
 
 /// One file of a source.
 #[derive(Debug)]
 struct Part {
     bytes: Stored,
-    tree: Tree,
+    tree: Table,
     /// The column of each field.
     columns: Vec<usize>,
     stamp: Option<Stamp>,

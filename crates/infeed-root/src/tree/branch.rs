@@ -1,13 +1,11 @@
 //! Branches: leaves that are stored together, and where their baskets lie.
 
 use super::{
+    basket::{self, Embedded},
     leaf::{self, Leaf},
     objects::Objects,
 };
-use crate::{
-    basket::{self, Embedded},
-    error::{Error, Result},
-};
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// Some entries of a branch.

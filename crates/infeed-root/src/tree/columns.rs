@@ -1,6 +1,7 @@
 //! What the leaves of branches are as fields.
 
-use super::{Refused, Tree, branch::Branch, leaf::Leaf};
+use super::{Tree, branch::Branch, leaf::Leaf};
+use crate::table::Refused;
 use infeed_core::{Dim, Dtype, FieldSpec};
 use std::sync::Arc;
 

@@ -1,71 +1,58 @@
 //! Trees: their branches, as columns.
 //!
 //! `objects` reads what ROOT writes as objects; `branch` and `leaf` are the classes that matter; `columns` makes fields of them.
+//! `basket` has the bytes of some entries, `decode` makes cells of them, `turn` of this machine's byte order; `pieces` says where they lie.
 
-pub(crate) mod branch;
-pub(crate) mod columns;
-pub(crate) mod leaf;
+mod basket;
+mod branch;
+mod columns;
+mod decode;
+mod leaf;
 mod objects;
+mod pieces;
+mod turn;
 
-use crate::{cursor::Cursor, error::Result};
+use crate::{
+    cursor::Cursor,
+    error::Result,
+    table::{Field, Refused, Table, tell_apart},
+};
 use branch::Branch;
 use columns::Column;
 use objects::Objects;
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
-/// A tree. Its entries are rows and its leaves are columns.
+/// A tree.
 #[derive(Debug)]
-pub struct Tree {
-    /// Its name, with those of its directories.
-    pub path: String,
-    /// How many entries.
-    pub entries: u64,
+pub(crate) struct Tree {
+    entries: u64,
     /// The branches that have baskets.
-    pub(crate) branches: Vec<Branch>,
+    branches: Vec<Branch>,
     /// What can be read.
-    pub(crate) columns: Vec<Column>,
+    columns: Vec<Column>,
     /// What cannot.
-    pub(crate) refused: Vec<Refused>,
-}
-
-/// A branch that cannot be read.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    pub(crate) name: String,
-    pub(crate) why: String,
-    /// Whether it is damaged, and not only of a kind that is not read.
-    pub(crate) damaged: bool,
+    refused: Vec<Refused>,
 }
 
 impl Tree {
     /// Reads a tree of these bytes, which had a key of `key` bytes and lay at `at`.
-    pub(crate) fn read(path: &str, class: &str, object: &[u8], key: usize, at: u64) -> Result<Tree> {
+    pub(crate) fn read(path: &str, class: &str, object: &[u8], key: usize, at: u64) -> Result<Table> {
         let mut objects = Objects::new(Cursor::unpacked(object, at), key);
         let (entries, branches) =
             content(&mut objects, class).map_err(|error| error.inside(&format!("tree `{path}`")))?;
-        let mut tree = Tree {
-            path: path.to_owned(),
-            entries,
-            branches: Vec::new(),
-            columns: Vec::new(),
-            refused: Vec::new(),
-        };
+        let mut tree = Tree { entries, branches: Vec::new(), columns: Vec::new(), refused: Vec::new() };
         for branch in branches {
             columns::add(&mut tree, branch, "");
         }
-        // Names of split objects can come twice.
-        let mut seen: HashSet<Arc<str>> = HashSet::new();
-        for column in &mut tree.columns {
-            if !seen.insert(Arc::clone(&column.name)) {
-                column.name = format!("{}#{}", column.name, column.branch).into();
-            }
-        }
-        Ok(tree)
-    }
-
-    /// The names of what can be read.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|column| &*column.name)
+        tell_apart(tree.columns.iter_mut().map(|column| &mut column.name));
+        let field = |column: &Column| Field { name: Arc::clone(&column.name), spec: column.spec.clone() };
+        Ok(Table {
+            path: path.to_owned(),
+            entries,
+            fields: tree.columns.iter().map(field).collect(),
+            refused: std::mem::take(&mut tree.refused),
+            pieces: Box::new(tree),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Baskets: the bytes of some entries of a branch, and where each entry begins among them.
 
 use crate::{
+    cells::Work,
     cursor::Cursor,
     error::{Error, Result},
     key::LARGEST,
@@ -27,13 +28,6 @@ pub(crate) struct Unpacked<'a> {
     before: usize,
     /// Where the basket lies in the file.
     at: u64,
-}
-
-/// Memory that is used again.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    codecs: infeed_codecs::Scratch,
-    out: Vec<u8>,
 }
 
 /// What stands behind the key of a basket.
@@ -114,7 +108,7 @@ pub(crate) fn unpack<'a>(
     stored: &'a [u8],
     at: u64,
     entries: u64,
-    scratch: &'a mut Scratch,
+    work: &'a mut Work,
 ) -> Result<Unpacked<'a>> {
     let mut cursor = Cursor::new(stored, at);
     let (all, len, before) = key(&mut cursor)?;
@@ -136,8 +130,8 @@ pub(crate) fn unpack<'a>(
     let data = if body.len() == len {
         body
     } else {
-        pack::unpack(body, len, at + before as u64, &mut scratch.out, &mut scratch.codecs)?;
-        &scratch.out
+        pack::unpack(body, len, at + before as u64, &mut work.out, &mut work.codecs)?;
+        &work.out
     };
     let (data, rest) = data.split_at(border);
     // The count of the places is before them.
