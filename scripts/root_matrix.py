@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Compares `infeed-root` with uproot on files that it writes: types x shapes x compressions x sizes of baskets.
+"""Compares `infeed-root` with uproot on files that it writes, with trees and n-tuples.
+
+Types x shapes x compressions x sizes of baskets and clusters.
 
 `scripts/root_matrix.py` builds the example `dump`, writes the files into a temporary folder and prints how many columns
 agree. `--dump PATH` takes a binary that is there already.
@@ -73,16 +75,36 @@ def written(folder: Path) -> Iterator[tuple[Path, dict[tuple[str, str], tuple[in
                         if seed == 0:
                             file.mktree(tree, {name: kind_of(column) for name, column in made.items()})
                         file[tree].extend(made)
+                # The entries of a cluster, as those of a basket.
+                for seed, entries in enumerate(parts):
+                    made = columns(entries, seed) | records(entries, seed)
+                    if seed == 0:
+                        file.mkrntuple("deep/n", made)
+                    else:
+                        file["deep/n"].extend(made)
             yield path, sums(path)
+
+
+def records(entries: int, seed: int) -> dict[str, Any]:
+    """Records, and lists of them: what n-tuples alone can hold."""
+    counts = (np.arange(entries) * 3 + seed) % 4
+    flat = {kind: numbers(kind, (int(counts.sum()),), seed) for kind in ("i2", "f8")}
+    return {
+        "r": ak.zip({kind: numbers(kind, (entries,), seed) for kind in ("u4", "f4")}),
+        "l": ak.unflatten(ak.zip(flat), counts),
+    }
 
 
 def sums(path: Path) -> dict[tuple[str, str], tuple[int, int]]:
     """The checksums of what uproot reads: of the elements, and of where entries end."""
     out = {}
     with uproot.open(path) as file:
-        for tree in ("t", "deep/er/t"):
+        for tree in ("t", "deep/er/t", "deep/n"):
             for name, branch in file[tree].items():
                 array = branch.array()
+                if "{" in str(array.type):
+                    # Its members are fields of their own.
+                    continue
                 ends = b""
                 if array.ndim == 2 and isinstance(array.type.content, ak.types.ListType):
                     flat = ak.to_numpy(ak.flatten(array))

@@ -115,7 +115,6 @@ def test_trees_are_found_by_name(tmp_path: Path) -> None:
     path = tmp_path / "a.root"
     with uproot.recreate(path) as file:
         for name, count in (("a", 3), ("deep/er/b", 5), ("deep/c", 7)):
-            # An assignment would write an RNTuple.
             file.mktree(name, {"x": np.dtype("i8")})
             file[name].extend({"x": np.arange(count) * 2})
     for name, count in (("a", 3), ("deep/er/b", 5), ("/deep/c", 7), ("a;1", 3)):
@@ -149,11 +148,94 @@ def test_what_uproot_cannot_write() -> None:
     assert list(read(infeed.root(path, tree="events;1"))) == ["hit.a", "hit.b", "hit.c"]
 
 
-def test_ntuples_are_refused_by_name(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mkrntuple("nt", {"x": np.arange(4)})
-    with pytest.raises(ValueError, match=r"`nt` is a ROOT::RNTuple, which is not read.*TTree"):
-        read(infeed.root(tmp_path / "a.root"))
+def write_ntuple(path: Path, made: dict[str, Any], *, cluster: int = 1000, pack: Any = None) -> None:
+    """Writes an n-tuple, with so many entries in a cluster."""
+    length = len(next(iter(made.values())))
+    with uproot.recreate(path, compression=pack) as file:
+        for first in range(0, length, cluster):
+            part = {name: array[first : first + cluster] for name, array in made.items()}
+            if first == 0:
+                file.mkrntuple("events", part)
+            else:
+                file["events"].extend(part)
+
+
+@pytest.mark.parametrize(("entries", "cluster"), [(1, 1), (7, 3), (300, 100), (300, 17)])
+@pytest.mark.parametrize("pack", PACKED)
+def test_rows_of_ntuples_are_those_of_uproot(tmp_path: Path, pack: str, entries: int, cluster: int) -> None:
+    path, made = tmp_path / "a.root", columns(entries)
+    write_ntuple(path, made, cluster=cluster, pack=PACKED[pack])
+    found = read(infeed.root(path))
+    assert sorted(found) == sorted(made)
+    check(found, made)
+    order = np.asarray(infeed.root(path).shuffle(seed=4).order())
+    check(read(infeed.root(path).shuffle(seed=4)), {name: array[order] for name, array in made.items()})
+    # Together with a tree of the same entries.
+    write(tmp_path / "b.root", made, basket=cluster)
+    both = read(infeed.root([path, tmp_path / "b.root"], branches=list(made)))
+    for half in (slice(None, entries), slice(entries, None)):
+        check({name: column[half] for name, column in both.items()}, made)
+
+
+def test_records_of_ntuples_are_fields(tmp_path: Path) -> None:
+    counts = np.arange(50) % 4
+    flat = {"pt": values("f4", (int(counts.sum()),)), "q": values("i1", (int(counts.sum()),))}
+    jets = ak.unflatten(ak.zip(flat), counts)
+    hit = ak.zip({"x": values("f8", (50,)), "y": values("i2", (50,))})
+    maybe = ak.Array([None if n % 3 else n for n in range(50)])
+    nested = ak.Array([[[1, 2], []]] * 50)
+    write_ntuple(tmp_path / "a.root", {"jets": jets, "hit": hit, "maybe": maybe, "nested": nested}, cluster=20)
+    pipeline = infeed.root(tmp_path / "a.root")
+    found = read(pipeline)
+    assert sorted(found) == ["hit.x", "hit.y", "jets.pt", "jets.q", "maybe"]
+    for name in ("pt", "q"):
+        assert [row.tolist() for row in found[f"jets.{name}"]] == jets[name].to_list()
+    for name in ("x", "y"):
+        same(found[f"hit.{name}"], ak.to_numpy(hit[name]))
+    assert [row.tolist() for row in found["maybe"]] == [[] if value is None else [value] for value in maybe.to_list()]
+    assert "nested (lists of lists are not read)" in str(pipeline.explain())
+    with pytest.raises(ValueError, match="`nested` cannot be read: lists of lists"):
+        read(infeed.root(tmp_path / "a.root", branches=["nested"]))
+
+
+def test_what_uproot_cannot_write_of_ntuples() -> None:
+    """Split, zigzag and differences, small floats, two representations, projected fields, columns added later."""
+    path = GOLDEN / "ntuple.root"
+    found = read(infeed.root(path))
+    with uproot.open(path) as file:
+        ntuple = file["nt"]
+        for name, column in found.items():
+            wanted = ntuple[name].array()
+            if isinstance(column, np.ndarray):
+                np.testing.assert_array_equal(column, ak.to_numpy(wanted), err_msg=name)
+            else:
+                assert [row if isinstance(row, str) else row.tolist() for row in column] == wanted.to_list()
+
+
+def test_damage_of_ntuples_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.root"
+    write_ntuple(path, {"x": np.arange(3000), "pt": jagged("f4", 3000)}, cluster=1000, pack=PACKED["zstd"])
+    data = path.read_bytes()
+    with uproot.open(path) as file:
+        ntuple = file["events"]
+        header, footer = ntuple.member("fSeekHeader"), ntuple.member("fSeekFooter")
+        columns = [record.field_id for record in ntuple.column_records]
+        fields = [record.field_name for record in ntuple.field_records]
+        page = ntuple.page_link_list[1][columns.index(fields.index("x"))].pages[0].locator.offset
+
+    def changed(at: int) -> str:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
+        with pytest.raises((ValueError, RuntimeError), match=r"a\.root") as told:
+            read(infeed.root(path))
+        return str(told.value)
+
+    assert "checksum" in changed(header + 30)
+    assert "the envelope Footer: its checksum is wrong" in changed(footer + 30)
+    assert "field `x`: entries from 1000 on" in changed(page)
+    for length in range(300, len(data), len(data) // 40):
+        path.write_bytes(data[:length])
+        with pytest.raises((ValueError, RuntimeError)):
+            read(infeed.root(path))
 
 
 def test_cut_files_are_errors(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import awkward as ak
 import handmade
+import ntuple
 import numpy as np
 import uproot
 
@@ -28,6 +29,8 @@ def columns(first: int, entries: int) -> dict[str, object]:
 def main() -> None:
     """Writes the files and the checksums."""
     handmade.write(HERE / "handmade.root")
+    pages = ntuple.write(HERE / "ntuple.root")
+    written(HERE / "rntuple.root")
     for name, pack in PACKED.items():
         with uproot.recreate(HERE / f"{name}.root", compression=pack) as file:
             kinds = {"number": np.dtype("i8"), "flag": np.dtype("?"), "grid": np.dtype(("f4", (2, 3)))}
@@ -37,10 +40,38 @@ def main() -> None:
     lines = []
     for path in sorted(HERE.glob("*.root")):
         with uproot.open(path) as file:
+            if path.stem == "ntuple":
+                compare(file["nt"], pages)
+                lines += [f"{path.name} {key} {zlib.crc32(found.tobytes()):08x}" for key, (found, _) in pages.items()]
+                continue
             tree = file["events" if path.stem == "handmade" else "deep/events"]
             for key, found in arrays(tree):
                 lines.append(f"{path.name} {key} {zlib.crc32(found):08x}")
     (HERE / "sums.txt").write_text("\n".join(lines) + "\n")
+
+
+def written(path: Path) -> None:
+    """An n-tuple of uproot, with three clusters."""
+    with uproot.recreate(path, compression=uproot.ZSTD(9)) as file:
+        for first, entries in ((0, 30), (30, 1), (31, 9)):
+            made = columns(first, entries)
+            if first == 0:
+                file.mkrntuple("deep/events", made)
+            else:
+                file["deep/events"].extend(made)
+
+
+def compare(found: object, pages: dict[str, tuple[np.ndarray, np.ndarray | None]]) -> None:
+    """What was put together by hand is what uproot reads; it has other types for some fields."""
+    for name, (wanted, counts) in pages.items():
+        array = found[name].array()
+        if name == "word":
+            assert "".join(array.to_list()).encode() == wanted.tobytes()
+            continue
+        if counts is not None:
+            np.testing.assert_array_equal(ak.to_numpy(ak.num(array)), counts)
+            array = ak.flatten(array)
+        np.testing.assert_array_equal(ak.to_numpy(array), wanted, err_msg=name)
 
 
 def arrays(tree: object) -> list[tuple[str, bytes]]:

@@ -22,6 +22,8 @@ pub(crate) struct Work {
     pub(crate) codecs: Scratch,
     /// What was unpacked.
     pub(crate) out: Vec<u8>,
+    /// Elements on their way.
+    pub(crate) more: Vec<u8>,
 }
 
 /// The entries of a column.

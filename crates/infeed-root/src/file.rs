@@ -5,6 +5,7 @@ use crate::{
     cursor::Cursor,
     error::{Error, Result},
     key::Key,
+    ntuple::Ntuple,
     table::Table,
     tree::Tree,
 };
@@ -129,15 +130,12 @@ impl Contents {
         })
     }
 
-    /// Reads a tree.
+    /// Reads a tree or an n-tuple.
     pub fn tree(&self, file: &dyn FileBytes, found: &Found) -> Result<Table> {
-        if found.is_ntuple() {
-            return Err(Error::Unsupported(format!(
-                "`{}` is a {}, which is not read here; write it as a TTree (RDataFrame's Snapshot, or uproot's mktree)",
-                found.path, found.class
-            )));
-        }
         let object = found.key.object(file)?;
+        if found.is_ntuple() {
+            return Ntuple::read(&found.path, file, &object, found.key.seek);
+        }
         Tree::read(&found.path, &found.class, &object, found.key.head, found.key.seek)
     }
 }
@@ -149,7 +147,6 @@ fn listed(file: &dyn FileBytes, all: &[&Found]) -> String {
         let contents = Contents { found: Vec::new() };
         match contents.tree(file, found) {
             Ok(tree) => format!("`{}` with {} entries", found.path, tree.entries),
-            Err(_) if found.is_ntuple() => format!("`{}`, an RNTuple", found.path),
             Err(_) => format!("`{}`, which cannot be read", found.path),
         }
     };

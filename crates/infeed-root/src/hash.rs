@@ -1,10 +1,10 @@
 //! The checksum of lz4 blocks: XXH64 with the seed 0.
 
-const P1: u64 = 0x9e37_79b1_85eb_ca87;
-const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
-const P3: u64 = 0x1656_67b1_9e37_79f9;
-const P4: u64 = 0x85eb_ca77_c2b2_ae63;
-const P5: u64 = 0x27d4_eb2f_1656_67c5;
+pub(crate) const P1: u64 = 0x9e37_79b1_85eb_ca87;
+pub(crate) const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
+pub(crate) const P3: u64 = 0x1656_67b1_9e37_79f9;
+pub(crate) const P4: u64 = 0x85eb_ca77_c2b2_ae63;
+pub(crate) const P5: u64 = 0x27d4_eb2f_1656_67c5;
 
 fn round(sum: u64, word: u64) -> u64 {
     sum.wrapping_add(word.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1)

@@ -3,9 +3,10 @@
 //! ```text
 //! bytes    a file as bytes by range
 //! file     the head of a file and its directories; `key` and `cursor` below it
-//! pack     compressed records; `hash` their checksum
-//! table    what a tree is to the source: fields, and pieces that become `cells`
+//! pack     compressed records; `hash` and `hash3` are checksums
+//! table    what trees and n-tuples are to the source: fields, and pieces that become `cells`
 //! tree     a tree: branches, leaves and baskets as columns
+//! ntuple   an n-tuple: fields and pages as columns
 //! whole    all of a column at once, for tests and tools
 //! open     from paths and arguments to a source: the entry of the table of formats
 //! source   trees of many files as one source
@@ -23,7 +24,9 @@ mod error;
 mod file;
 mod fuzzing;
 mod hash;
+mod hash3;
 mod key;
+mod ntuple;
 mod open;
 mod pack;
 mod source;

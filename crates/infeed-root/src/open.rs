@@ -16,13 +16,16 @@ use std::sync::Arc;
 /// The table row of this format.
 pub const ENTRY: FormatEntry = FormatEntry {
     name: "root",
-    about: "ROOT files: the entries of a tree as rows",
+    about: "ROOT files: the entries of a tree or an n-tuple as rows",
     details: "\
 The fields are the names of branches, `branch.leaf` where a branch has several leaves. Numbers and bool are scalars, `x[2][3]` is an array of \
 that shape, `pt[nMuon]` and `std::vector` of numbers are arrays of any length, and texts (`TLeafC`) are text. Without `branches`, all are taken \
 that can be read; `explain()` tells what was left out. Only the baskets of wanted branches are read. Several files are laid end to end.
 
-Objects of other classes, `Float16_t`, `Double32_t` and `RNTuple` are refused by name.",
+Fields of an n-tuple (`RNTuple`) are read in the same way: numbers, `std::array`, `std::vector` of numbers and of records, `std::string`. Members of \
+records are `record.member`.
+
+Objects of other classes, `Float16_t` and `Double32_t` are refused by name.",
     params: &[TREE, BRANCHES],
     endings: &[".root"],
     magic: &[Magic { at: 0, bytes: b"root" }],
@@ -36,13 +39,13 @@ const TREE: Param = Param {
     name: "tree",
     python: "str | None",
     default: Some("null"),
-    about: "the tree to read, with its directories: `Events`, `analysis/Events`; the only one if not given",
+    about: "the tree or n-tuple to read, with its directories: `Events`, `analysis/Events`; the only one if not given",
 };
 const BRANCHES: Param = Param {
     name: "branches",
     python: "Sequence[str] | None",
     default: Some("null"),
-    about: "the branches to read; all that can be read if not given",
+    about: "the branches or fields to read; all that can be read if not given",
 };
 
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {

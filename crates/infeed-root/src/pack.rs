@@ -70,7 +70,7 @@ fn lz4(body: &[u8], to: &mut [u8]) -> infeed_codecs::Result {
     let Some((sum, block)) = body.split_first_chunk::<8>() else {
         return Err("a block without its checksum".into());
     };
-    if crate::hash::xxh64(block) != u64::from_be_bytes(*sum) {
+    if crate::hash::xxh64(block) != u64::from_be_bytes(*sum) && !cfg!(fuzzing) {
         return Err("the checksum of the block is wrong".into());
     }
     infeed_codecs::lz4(block, to)

@@ -147,6 +147,29 @@ fn a_field_of_a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
     assert!(cost.requests >= 1 && cost.read > 0);
 }
 
+/// The same entries, written as a tree and as an n-tuple.
+#[test]
+fn ntuples_are_read_as_trees_are() {
+    let store = Arc::new(Files { far: true, ..Files::new(&["zstd.root", "rntuple.root"]) });
+    let tree = open(&store, &["zstd.root"], json!({})).unwrap();
+    let ntuple = open(&store, &["rntuple.root"], json!({})).unwrap();
+    assert_eq!(ntuple.block_rows(), [40], "small clusters are read together");
+    let rows: Vec<u64> = (0..80).map(|n| n * 37 % 40).collect();
+    let fields = names(&["word", "number", "flag", "grid", "jets"]);
+    let (found, wanted) = (ntuple.fetch(&rows, &fields).unwrap(), tree.fetch(&rows, &fields).unwrap());
+    assert_eq!(format!("{found:?}"), format!("{wanted:?}"));
+    let both = open(&store, &["rntuple.root", "zstd.root"], json!({"branches": ["jets", "word"]})).unwrap();
+    assert_eq!(both.shard_rows(), [40, 40]);
+    let fields = names(&["jets"]);
+    store.reads.hold().clear();
+    ntuple.will_fetch(&[3, 4], &fields);
+    let mut needed = vec![];
+    ntuple.bytes_of(&[3], &fields, &mut |object, range| needed.push((object, range)));
+    assert_eq!(needed.len(), 6, "ends and elements of three clusters");
+    both.fetch(&[3], &fields).unwrap();
+    assert_eq!(*store.reads.hold(), [6], "all at once");
+}
+
 #[test]
 fn files_must_agree() {
     let store = Arc::new(Files::new(&["zstd.root", "handmade.root"]));

@@ -5,7 +5,16 @@ use bytes::Bytes;
 use infeed_root::{Contents, Error, Result, Table, WholeColumn, fuzz_root, is_root};
 use std::path::Path;
 
-const FILES: [&str; 6] = ["handmade.root", "lz4.root", "lzma.root", "plain.root", "zlib.root", "zstd.root"];
+const FILES: [&str; 8] = [
+    "handmade.root",
+    "lz4.root",
+    "lzma.root",
+    "ntuple.root",
+    "plain.root",
+    "rntuple.root",
+    "zlib.root",
+    "zstd.root",
+];
 
 fn golden(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name);

@@ -1334,17 +1334,21 @@ def root(
     tree: str | None = None,
     branches: Sequence[str] | None = None,
 ) -> Pipeline:
-    """Read ROOT files: the entries of a tree as rows.
+    """Read ROOT files: the entries of a tree or an n-tuple as rows.
 
     The fields are the names of branches, ``branch.leaf`` where a branch has several leaves. Numbers and bool are
     scalars, ``x[2][3]`` is an array of that shape, ``pt[nMuon]`` and ``std::vector`` of numbers are arrays of any
     length, and texts (``TLeafC``) are text. Without ``branches``, all are taken that can be read; ``explain()``
     tells what was left out. Only the baskets of wanted branches are read. Several files are laid end to end.
 
-    Objects of other classes, ``Float16_t``, ``Double32_t`` and ``RNTuple`` are refused by name.
+    Fields of an n-tuple (``RNTuple``) are read in the same way: numbers, ``std::array``, ``std::vector`` of numbers and
+    of records, ``std::string``. Members of records are ``record.member``.
 
-    * ``tree``: the tree to read, with its directories: ``Events``, ``analysis/Events``; the only one if not given
-    * ``branches``: the branches to read; all that can be read if not given
+    Objects of other classes, ``Float16_t`` and ``Double32_t`` are refused by name.
+
+    * ``tree``: the tree or n-tuple to read, with its directories: ``Events``, ``analysis/Events``; the only one if
+      not given
+    * ``branches``: the branches or fields to read; all that can be read if not given
     """
     return open_format("root", paths, {"tree": tree, "branches": branches})
 
