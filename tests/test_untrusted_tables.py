@@ -88,6 +88,17 @@ def test_a_row_group_larger_than_the_memory(tmp_path):
     assert next(iter(loader))["x"].tolist() == [7] * 4
 
 
+def test_the_memory_of_one_loader_is_not_that_of_the_next(tmp_path):
+    pq.write_table(pa.table({"x": np.full(5_000_000, 7)}), tmp_path / "t.parquet", row_group_size=2**31 - 1)
+    pipeline = infeed.parquet(tmp_path / "t.parquet").batch(4)
+    small = pipeline.to_numpy(threads=1, memory="20MB")
+    with pytest.raises(infeed.SampleError, match=r"row group 0 of .*memory="):
+        next(iter(small))
+    assert next(iter(pipeline.to_numpy(threads=1)))["x"].tolist() == [7] * 4
+    with pytest.raises(infeed.SampleError, match=r"row group 0 of .*memory="):
+        next(iter(pipeline.to_numpy(threads=1, memory="20MB")))
+
+
 def test_old_times_beyond_nanoseconds_are_bad_rows(tmp_path):
     times = pa.array([0, 86_400_000_000, 253_402_300_799_000_000], pa.timestamp("us"))
     table = pa.table({"t": times, "x": [0, 1, 2]})

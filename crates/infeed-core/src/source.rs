@@ -157,8 +157,9 @@ pub trait Source: Debug + Send + Sync {
         self.spec().fields.clone()
     }
 
-    /// Sets how much memory the source may use for its caches. Only a hint.
-    fn set_memory(&self, _bytes: u64) {}
+    /// Sets how much memory the source may use for its caches; `None` is what it has unasked. Only a hint. Loaders say it whenever they
+    /// begin, so that none inherits what another was given.
+    fn set_memory(&self, _bytes: Option<u64>) {}
 
     /// Limits the bytes of one row, for sources that learn them only as they read. Longer rows are errors.
     fn set_largest_row(&self, _bytes: u64) {}

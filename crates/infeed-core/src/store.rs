@@ -109,8 +109,8 @@ pub trait Store: Debug + Send + Sync {
     /// Says that what was announced and not read is no longer wanted.
     fn forget_ahead(&self) {}
 
-    /// Sets how much memory may hold what was announced. Only a hint.
-    fn set_memory(&self, _bytes: u64) {}
+    /// Sets how much memory may hold what was announced; `None` is what it has unasked. Only a hint.
+    fn set_memory(&self, _bytes: Option<u64>) {}
 
     /// Returns the whole object as memory that is read on first touch, if the store supports that. With `None` the
     /// reader reads ranges instead.

@@ -196,11 +196,11 @@ impl Store for RemoteStore {
         self.parts().fetcher.forget();
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         // The batches need the other half.
-        self.parts()
-            .fetcher
-            .set_limit((bytes / 2).clamp(SMALLEST_AHEAD, self.options.ahead.max(SMALLEST_AHEAD)));
+        let half =
+            bytes.map(|bytes| (bytes / 2).clamp(SMALLEST_AHEAD, self.options.ahead.max(SMALLEST_AHEAD)));
+        self.parts().fetcher.set_limit(half.unwrap_or(self.options.ahead));
     }
 
     /// Names servers that send whole files only.

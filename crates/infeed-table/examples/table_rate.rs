@@ -44,7 +44,7 @@ fn main() {
     let source = open(&args[1], about.as_object().unwrap());
     println!("{} in {:.3} s", source.describe(), opened.elapsed().as_secs_f64());
     if args.len() > 5 {
-        source.set_memory((number(5, 0) as u64) << 20);
+        source.set_memory(Some((number(5, 0) as u64) << 20));
     }
     for epoch in 0..epochs {
         let order = shuffled(source.block_rows(), MIXED, epoch as u64);

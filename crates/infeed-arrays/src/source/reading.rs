@@ -141,7 +141,7 @@ impl Source for ArraySource {
         Ok(())
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.cache.set_memory(bytes);
         self.store.set_memory(bytes);
     }

@@ -163,10 +163,15 @@ impl<B: Block> BlockCache<B> {
         self.decoded.load(Ordering::Relaxed)
     }
 
-    /// Sets how much memory blocks may take.
-    pub fn set_memory(&self, bytes: u64) {
-        self.memory.store(bytes, Ordering::Relaxed);
+    /// Sets how much memory blocks may take; `None` is 1 GiB.
+    pub fn set_memory(&self, bytes: Option<u64>) {
+        let bytes = bytes.unwrap_or(MEMORY);
+        let before = self.memory.swap(bytes, Ordering::Relaxed);
         let mut state = self.lock();
+        if bytes != before {
+            // A block may have been too large for the memory before.
+            state.slots.retain(|_, slot| !matches!(slot, Slot::Bad(_)));
+        }
         self.trim(&mut state);
     }
 

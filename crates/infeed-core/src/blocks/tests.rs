@@ -53,6 +53,30 @@ fn what_fits_is_kept_from_the_second_epoch_on() {
 }
 
 #[test]
+fn less_memory_can_be_taken_back() {
+    let cache = Cache::default();
+    cache.set_memory(Some(8 * BLOCK));
+    assert!(epoch(&cache, 20, 4, 0) >= 20 && epoch(&cache, 20, 4, 1) > 0);
+    assert!(cache.lock().bytes <= 8 * BLOCK);
+    cache.set_memory(None);
+    epoch(&cache, 20, 4, 2);
+    epoch(&cache, 20, 4, 3);
+    assert_eq!(epoch(&cache, 20, 4, 4), 0, "all of them fit now");
+}
+
+#[test]
+fn what_was_too_large_is_tried_again_with_other_memory() {
+    let cache = Cache::default();
+    cache.set_memory(Some(BLOCK));
+    let large = |_| Err(Error::sample("too large"));
+    assert!(cache.get(&[(0, 0)], &large).is_err());
+    cache.set_memory(Some(BLOCK));
+    assert!(cache.get(&[(0, 0)], &block).is_err(), "nothing has changed");
+    cache.set_memory(None);
+    assert!(cache.get(&[(0, 0)], &block).is_ok());
+}
+
+#[test]
 fn of_what_does_not_fit_later_epochs_keep_more_and_more() {
     let cache = Cache::default();
     // 120 blocks of 11 MiB are 1.3 GiB.

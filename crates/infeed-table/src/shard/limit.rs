@@ -25,8 +25,9 @@ impl Default for BlockLimit {
 }
 
 impl BlockLimit {
-    pub(crate) fn set(&self, bytes: u64) {
-        self.given.store(bytes.max(1), Ordering::Relaxed);
+    /// Sets it; `None` is what this machine has.
+    pub(crate) fn set(&self, bytes: Option<u64>) {
+        self.given.store(bytes.map_or(0, |bytes| bytes.max(1)), Ordering::Relaxed);
     }
 
     /// The limit in bytes.
@@ -85,9 +86,12 @@ mod tests {
         if machine() < u64::MAX {
             assert!(limit.check(u64::MAX).unwrap_err().to_string().contains("of this machine"));
         }
-        limit.set(200 << 20);
+        limit.set(Some(200 << 20));
         limit.check(200 << 20).unwrap();
         let text = limit.check(1 << 30).unwrap_err().to_string();
         assert!(text.contains("1.0 GiB") && text.contains("200.0 MiB of memory="), "{text}");
+        limit.set(None);
+        limit.check(1 << 20).unwrap();
+        assert_eq!(limit.get(), machine());
     }
 }

@@ -125,7 +125,7 @@ impl Source for TableSource {
         self.gather(&decoded, &places, &set, out)
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.cache.set_memory(bytes);
         self.limit.set(bytes);
     }

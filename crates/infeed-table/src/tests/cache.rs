@@ -34,7 +34,7 @@ fn memory_is_kept_to() {
     let folder = tempfile::tempdir().unwrap();
     let source = numbers(folder.path());
     // Room for two blocks of 800 bytes.
-    source.set_memory(1700);
+    source.set_memory(Some(1700));
     for row in [0, 100, 0, 200, 0, 100] {
         assert_eq!(take(&source, &[row]), [row as i64]);
     }
@@ -52,7 +52,7 @@ fn what_comes_back_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let source = numbers(folder.path());
     // Room for ten blocks of 800 bytes, three of them for blocks decoded only once.
-    source.set_memory(8000);
+    source.set_memory(Some(8000));
     source.cache.set_passing(2400);
     let epoch: Vec<u64> = (0..1000).step_by(100).collect();
     let decoded = |rows: &[u64]| {
@@ -70,7 +70,7 @@ fn what_comes_back_is_kept() {
 fn room_grows_for_blocks_that_went_too_early() {
     let folder = tempfile::tempdir().unwrap();
     let source = numbers(folder.path());
-    source.set_memory(6400);
+    source.set_memory(Some(6400));
     source.cache.set_passing(1600);
     // Four blocks are mixed at a time, and there is room for two.
     let window = [0, 100, 200, 300];

@@ -201,11 +201,11 @@ fn row_groups_beyond_the_memory_are_refused() {
     assert!(fs::metadata(&path).unwrap().len() < 100_000);
     for field in ["x", "t"] {
         let source = open(&path, json!({"columns": [field]})).unwrap();
-        source.set_memory(2 << 20);
+        source.set_memory(Some(2 << 20));
         let error = fetch(&source, &[5], field).unwrap_err().to_string();
         assert!(error.contains("row group 0 of") && error.contains("memory="), "{error}");
         let source = open(&path, json!({"columns": [field]})).unwrap();
-        source.set_memory(64 << 20);
+        source.set_memory(Some(64 << 20));
         fetch(&source, &[5], field).unwrap();
     }
 }

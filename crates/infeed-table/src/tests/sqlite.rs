@@ -90,7 +90,7 @@ fn computed_values_cannot_fill_the_memory() {
         ("few.db", 3_000_000, Some(2_000_000), "too big"),
     ] {
         let source = open_sqlite(&table(name, bytes), json!({})).unwrap();
-        memory.into_iter().for_each(|bytes| source.set_memory(bytes));
+        memory.into_iter().for_each(|bytes| source.set_memory(Some(bytes)));
         let error = fetch(&source, &[0], "b").unwrap_err().to_string();
         assert!(error.contains(word) && error.contains("memory="), "{name}: {error}");
         assert_eq!(all(&source, "a").len(), 64);

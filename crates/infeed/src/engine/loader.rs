@@ -56,9 +56,7 @@ impl Loader {
         let each = plan.batch.each(options.world.size);
         let settled =
             options.settle(each, plan.sample_bytes() * each as u64, plan.source.network().is_some())?;
-        if let Some(memory) = options.memory {
-            plan.source.set_memory(memory);
-        }
+        plan.source.set_memory(options.memory);
         plan.source.set_largest_row(settled.sample_bytes);
         if let Some(stream) = &plan.stream {
             stream.stream.set_largest_row(settled.sample_bytes);
@@ -146,6 +144,8 @@ impl Loader {
             (None, false) if self.plan.stream.is_some() => None,
             (None, false) => Some(course.left_in_epoch()),
         };
+        // Another loader over the same source may have been given other memory since.
+        self.plan.source.set_memory(self.options.memory);
         let engine = match self.home.take(at.cursor) {
             Some(engine) => engine,
             None => {
@@ -215,6 +215,7 @@ impl Loader {
         if self.plan.is_stream() {
             return Err(Error::argument("rows of a stream cannot be looked up, so they cannot be given"));
         }
+        self.plan.source.set_memory(self.options.memory);
         let feed = Feed::Given(epoch, Mutex::default());
         let engine = Engine::start(self.equipment(), Cursor { epoch, place: 0 }, feed, 0)?;
         self.remember(&engine);

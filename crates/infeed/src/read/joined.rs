@@ -189,8 +189,9 @@ impl Source for Joined {
         Ok(())
     }
 
-    fn set_memory(&self, bytes: u64) {
-        self.sources.iter().for_each(|s| s.set_memory(bytes / self.sources.len() as u64));
+    fn set_memory(&self, bytes: Option<u64>) {
+        let each = bytes.map(|bytes| bytes / self.sources.len() as u64);
+        self.sources.iter().for_each(|source| source.set_memory(each));
     }
 
     fn set_largest_row(&self, bytes: u64) {

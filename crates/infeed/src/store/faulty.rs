@@ -232,7 +232,7 @@ impl Store for FaultyStore {
         self.inner.forget_ahead();
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.inner.set_memory(bytes);
     }
 

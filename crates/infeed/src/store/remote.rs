@@ -135,7 +135,7 @@ impl Store for Listed {
         self.inner.forget_ahead();
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.inner.set_memory(bytes);
     }
 

@@ -199,7 +199,7 @@ impl Store for Stores {
         self.others.iter().filter_map(OnceLock::get).for_each(|store| store.forget_ahead());
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.others.iter().filter_map(OnceLock::get).for_each(|store| store.set_memory(bytes));
     }
 

@@ -190,7 +190,7 @@ fn chunks_are_decoded_once_by_all_threads() {
     parallel::map(4, 4, |_| Ok(rows(&*source, "data", &wanted))).unwrap();
     // Four by three by two chunks, each read once.
     assert_eq!(store.reads.hold().len(), 24);
-    source.set_memory(0);
+    source.set_memory(Some(0));
     store.reads.hold().clear();
     rows(&*source, "data", &[0]);
     assert!(!store.reads.hold().is_empty(), "memory was given back");

@@ -90,9 +90,9 @@ mod tests {
         for (codec, packed) in
             [(Codec::Snappy, snappy(&data)), (Codec::Deflate, deflate(&data)), (Codec::Zstandard, zstd)]
         {
-            limit.set(1 << 20);
+            limit.set(Some(1 << 20));
             assert_eq!(codec.unpack(packed.clone(), &limit).unwrap(), data);
-            limit.set(1000);
+            limit.set(Some(1000));
             let error = codec.unpack(packed, &limit).unwrap_err().to_string();
             assert!(error.contains("memory="), "{error}");
         }

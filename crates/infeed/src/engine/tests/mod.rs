@@ -9,7 +9,7 @@ use infeed_core::{Error, FieldSpec, Record, Result, Source, Spec, Value};
 use std::{
     collections::HashSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -23,6 +23,8 @@ struct Numbers {
     unreadable: HashSet<u64>,
     panics: HashSet<u64>,
     fetched: AtomicU64,
+    /// What the last loader gave it.
+    memory: Mutex<Option<u64>>,
 }
 
 impl Numbers {
@@ -63,6 +65,9 @@ impl Source for Numbers {
     }
     fn describe(&self) -> String {
         "numbers".to_owned()
+    }
+    fn set_memory(&self, bytes: Option<u64>) {
+        *self.memory.lock().unwrap() = bytes;
     }
 }
 
@@ -132,6 +137,23 @@ fn held_batches_stay_intact() {
         assert_eq!(numbers(batch), batch.rows.iter().map(|r| *r as i64).collect::<Vec<_>>());
     }
     assert_eq!(held.len(), 125);
+}
+
+#[test]
+fn every_loader_has_the_memory_that_it_was_given() {
+    let source = Arc::new(Numbers::new(20));
+    let plan = Plan::new(Recipe::from_json(RECIPE).unwrap(), Arc::clone(&source) as Arc<dyn Source>).unwrap();
+    let plan = Arc::new(plan);
+    let given = || *source.memory.lock().unwrap();
+    let options = Options { memory: Some(64 << 20), ..threads(1) };
+    let mut small = Loader::new(Arc::clone(&plan), options).unwrap();
+    assert_eq!(given(), Some(64 << 20));
+    let mut plain = Loader::new(plan, threads(1)).unwrap();
+    assert_eq!(given(), None);
+    epoch(&mut small).unwrap();
+    assert_eq!(given(), Some(64 << 20));
+    epoch(&mut plain).unwrap();
+    assert_eq!(given(), None);
 }
 
 #[test]

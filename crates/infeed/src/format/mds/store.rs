@@ -219,7 +219,7 @@ impl Store for MdsStore {
         self.files.forget_ahead();
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.files.set_memory(bytes);
     }
 }

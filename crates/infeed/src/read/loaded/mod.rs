@@ -152,7 +152,7 @@ impl Source for Loaded {
         if self.in_place { self.spec.fields.clone() } else { self.inner.fields_of_states() }
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.inner.set_memory(bytes);
     }
 

@@ -244,7 +244,7 @@ impl Source for StoreSource {
         });
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.store.set_memory(bytes);
     }
 

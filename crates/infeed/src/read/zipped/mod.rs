@@ -276,8 +276,9 @@ impl Source for Zipped {
         })
     }
 
-    fn set_memory(&self, bytes: u64) {
-        self.sources().for_each(|source| source.set_memory(bytes / self.parts.len().max(1) as u64));
+    fn set_memory(&self, bytes: Option<u64>) {
+        let share = bytes.map(|bytes| bytes / self.parts.len().max(1) as u64);
+        self.sources().for_each(|source| source.set_memory(share));
     }
 
     fn set_largest_row(&self, bytes: u64) {

@@ -263,7 +263,7 @@ impl Store for CacheStore {
         }
     }
 
-    fn set_memory(&self, bytes: u64) {
+    fn set_memory(&self, bytes: Option<u64>) {
         self.shared.inner.set_memory(bytes);
     }
 
