@@ -1,8 +1,7 @@
 //! Which bytes boxes need: for stores that are far away, disks that are told what comes, and `explain()`.
 
 use super::{BoxSource, Field};
-use crate::source::joined;
-use infeed_core::{Hold, ReadCost, Result, blocks::Key};
+use infeed_core::{Hold, ReadCost, Result, blocks::Key, joined};
 use std::{
     collections::{BTreeMap, HashSet},
     ops::Range,

@@ -1,7 +1,7 @@
 //! Which bytes rows need: for stores that are far away, caches, and disks that are told what comes.
 
 use super::ArraySource;
-use infeed_core::{Fetching, Hold, ReadCost, Result};
+use infeed_core::{Fetching, Hold, ReadCost, Result, joined};
 use std::{
     collections::{BTreeMap, HashSet},
     ops::Range,
@@ -115,17 +115,4 @@ impl ArraySource {
         }
         Ok(cost)
     }
-}
-
-/// Sorts ranges; those that touch are one.
-pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match out.last_mut() {
-            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
-            _ => out.push(range),
-        }
-    }
-    out
 }

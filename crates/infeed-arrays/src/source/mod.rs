@@ -26,7 +26,6 @@ use std::{
 };
 
 pub(crate) use build::{LARGEST_BLOCK, LARGEST_ROW, MIXED, MOST_MAPPED, Parts, SMALL_ROW, kind};
-pub(crate) use far::joined;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

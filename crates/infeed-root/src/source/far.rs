@@ -1,7 +1,7 @@
 //! Which bytes rows need: for announcements, caches and costs.
 
 use super::RootSource;
-use infeed_core::{Hold, ReadCost, Result};
+use infeed_core::{Hold, ReadCost, Result, joined};
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 impl RootSource {
@@ -51,17 +51,4 @@ impl RootSource {
         }
         Ok(cost)
     }
-}
-
-/// Sorts ranges; those that touch are one.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut out: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match out.last_mut() {
-            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
-            _ => out.push(range),
-        }
-    }
-    out
 }
