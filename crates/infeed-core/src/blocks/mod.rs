@@ -181,6 +181,26 @@ impl<B: Block> BlockCache<B> {
         self.lock().passing = bytes;
     }
 
+    /// Whether so many bytes are more than the part of the memory for blocks that were decoded once.
+    pub fn overflows(&self, bytes: u64) -> bool {
+        bytes > self.lock().passing.min(self.memory.load(Ordering::Relaxed))
+    }
+
+    /// Evicts blocks that nobody needs before the next epoch, so that their memory is used again at once. Those that are kept for
+    /// later epochs, and those in use, stay.
+    pub fn release(&self, keys: impl IntoIterator<Item = Key>) {
+        let mut state = self.lock();
+        for key in keys {
+            if let Some(Slot::Ready { block, used, kept: false }) = state.slots.get(&key)
+                && Arc::strong_count(block) == 1
+            {
+                let (used, bytes) = (*used, block.bytes());
+                state.bytes -= bytes;
+                self.evict(&mut state, used, key);
+            }
+        }
+    }
+
     /// Whether a block is decoded or being decoded.
     pub fn has(&self, key: Key) -> bool {
         self.lock().slots.contains_key(&key)
@@ -278,13 +298,18 @@ impl<B: Block> BlockCache<B> {
         }
         (state.bytes, state.kept) = (bytes, all_kept);
         for (used, key) in gone {
-            state.by_use.remove(&used);
-            state.gone.insert(key, state.decoded);
-            if let Some(Slot::Ready { block, .. }) = state.slots.remove(&key)
-                && let Some(block) = Arc::into_inner(block)
-            {
-                block.give_back(&self.spares);
-            }
+            self.evict(state, used, key);
+        }
+    }
+
+    /// Removes a block whose bytes are no longer counted.
+    fn evict(&self, state: &mut State<B>, used: u64, key: Key) {
+        state.by_use.remove(&used);
+        state.gone.insert(key, state.decoded);
+        if let Some(Slot::Ready { block, .. }) = state.slots.remove(&key)
+            && let Some(block) = Arc::into_inner(block)
+        {
+            block.give_back(&self.spares);
         }
     }
 

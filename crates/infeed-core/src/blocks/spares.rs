@@ -4,6 +4,8 @@ use crate::{Hold, Result, memory};
 use std::sync::Mutex;
 
 /// Buffers from this size on are kept for the next block; smaller ones are cheap to allocate.
+const LEAST: usize = 1 << 18;
+/// Buffers from this size on count as large.
 const LARGE: usize = 1 << 21;
 
 /// Buffers of evicted blocks. Reusing one is free, while the system must clear every page of a new one.
@@ -12,13 +14,14 @@ pub struct Spares {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
-/// Number of buffers that are kept.
+/// Number of buffers that are kept, and of those that are not large.
 const SPARES: usize = 8;
+const SMALL_SPARES: usize = 32;
 
 impl Spares {
     /// Returns a buffer of `len` bytes with unspecified contents.
     pub fn take(&self, len: usize) -> Result<Vec<u8>> {
-        if len >= LARGE {
+        if len >= LEAST {
             let mut free = self.free.hold();
             // Not one that is much too large: the cache would underestimate its size.
             let fits = |memory: &Vec<u8>| (len..=len + len / 4).contains(&memory.capacity());
@@ -34,12 +37,17 @@ impl Spares {
 
     /// Keeps a buffer for the next block.
     pub fn give(&self, memory: Vec<u8>) {
-        if memory.len() < LARGE {
+        if memory.len() < LEAST {
             return;
         }
+        let is_large = |memory: &Vec<u8>| memory.capacity() >= LARGE;
+        let most = if is_large(&memory) { SPARES } else { SMALL_SPARES };
         let mut free = self.free.hold();
-        if free.len() == SPARES {
-            free.remove(0);
+        let alike = |other: &&Vec<u8>| is_large(other) == is_large(&memory);
+        if free.iter().filter(alike).count() == most
+            && let Some(oldest) = free.iter().position(|other| alike(&other))
+        {
+            free.remove(oldest);
         }
         free.push(memory);
     }
@@ -80,6 +88,19 @@ mod tests {
         assert_eq!((again.as_ptr(), again.len()), (address, LARGE + 50));
         spares.give(again);
         assert_eq!(spares.take(LARGE + 100).unwrap().len(), LARGE + 100);
+    }
+
+    #[test]
+    fn small_buffers_do_not_drive_out_large_ones() {
+        let spares = Spares::default();
+        let large = spares.take(LARGE).unwrap();
+        let address = large.as_ptr();
+        spares.give(large);
+        spares.give(vec![0; LEAST - 1]);
+        (0..2 * SMALL_SPARES).for_each(|_| spares.give(vec![0; LEAST]));
+        assert_eq!(spares.free.hold().len(), SMALL_SPARES + 1);
+        let again = spares.take(LARGE).unwrap();
+        assert_eq!(again.as_ptr(), address);
     }
 
     #[test]

@@ -121,3 +121,24 @@ fn blocks_that_come_back_are_kept_at_once_or_by_and_by() {
     assert_eq!(kept(&mut state, true), [false; 8], "there is no room beside the passing blocks");
     assert!(!state.keeps((9, 0), 10, 200, true), "it was never decoded before");
 }
+
+#[test]
+fn blocks_that_nobody_needs_go_at_once() {
+    let cache = Cache::default();
+    let keys = [(0, 0), (1, 0), (2, 0)];
+    let held = cache.get(&keys, &block).unwrap().swap_remove(2);
+    assert!(cache.overflows(PASSING + 1) && !cache.overflows(PASSING));
+    cache.release([(0, 0), (2, 0), (7, 0)]);
+    assert!(!cache.has((0, 0)) && cache.has((1, 0)), "what was not named stays");
+    assert!(cache.has((2, 0)), "what is in use stays");
+    assert_eq!(cache.lock().bytes, 2 * BLOCK);
+    assert_eq!(cache.lock().by_use.len(), 2);
+    drop(held);
+    // It came back, and all that was seen fits: now it is kept.
+    cache.get(&keys, &block).unwrap();
+    cache.release(keys);
+    assert!(cache.has((0, 0)) && !cache.has((1, 0)));
+    assert_eq!(cache.decoded(), 4);
+    cache.set_memory(Some(BLOCK));
+    assert!(cache.overflows(BLOCK + 1));
+}
