@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use infeed_codecs::Scratch;
-use infeed_core::{blocks::Spares, memory};
+use infeed_core::{Dtype, blocks::Spares, memory};
 
 /// Bytes that one column of a block may have.
 const LARGEST_CELLS: usize = 1 << 31;
@@ -35,6 +35,8 @@ pub(crate) enum Cells {
         width: usize,
         /// One after the other.
         data: Vec<u8>,
+        /// The type of elements that still have the byte order of the file.
+        unturned: Option<Dtype>,
     },
     /// Of different lengths.
     Ragged {
@@ -46,14 +48,22 @@ pub(crate) enum Cells {
 }
 
 impl Cells {
-    /// The bytes of an entry.
+    /// The bytes of an entry, of which [`Cells::unturned`] tells the order.
     pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
-            Cells::Rows { width, data } => data.get(row * width..(row + 1) * width),
+            Cells::Rows { width, data, .. } => data.get(row * width..(row + 1) * width),
             Cells::Ragged { ends, data } => {
                 let start = if row == 0 { 0 } else { *ends.get(row - 1)? as usize };
                 data.get(start..*ends.get(row)? as usize)
             }
+        }
+    }
+
+    /// The type of elements that still have the byte order of the file.
+    pub(crate) fn unturned(&self) -> Option<Dtype> {
+        match self {
+            Cells::Rows { unturned, .. } => *unturned,
+            Cells::Ragged { .. } => None,
         }
     }
 
@@ -117,6 +127,11 @@ impl<'a> Building<'a> {
         self.used
     }
 
+    /// Whether there is memory for so many more bytes.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        bytes <= self.data.len() - self.used
+    }
+
     /// The next bytes to write.
     pub(crate) fn room(&mut self, bytes: usize) -> Result<&mut [u8]> {
         let (begin, end) = (self.used, self.used.saturating_add(bytes));
@@ -149,11 +164,15 @@ impl<'a> Building<'a> {
     }
 
     /// Entries of `width` bytes.
-    pub(crate) fn finish_rows(self, (count, width): (usize, usize)) -> Result<Cells> {
+    pub(crate) fn finish_rows(
+        self,
+        (count, width): (usize, usize),
+        unturned: Option<Dtype>,
+    ) -> Result<Cells> {
         if count.checked_mul(width) != Some(self.used) || self.data.len() != self.used {
             return Err(self.lost());
         }
-        Ok(Cells::Rows { width, data: self.data })
+        Ok(Cells::Rows { width, data: self.data, unturned })
     }
 
     /// Entries of different lengths.

@@ -7,6 +7,7 @@
 //! table    what trees and n-tuples are to the source: fields, and pieces that become `cells`
 //! tree     a tree: branches, leaves and baskets as columns
 //! ntuple   an n-tuple: fields and pages as columns
+//! turn     this machine's byte order
 //! whole    all of a column at once, for tests and tools
 //! open     from paths and arguments to a source: the entry of the table of formats
 //! source   trees of many files as one source
@@ -34,6 +35,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod turn;
 mod whole;
 
 pub use crate::bytes::FileBytes;

@@ -147,6 +147,26 @@ fn a_field_of_a_block_is_read_at_once_and_only_the_baskets_that_it_needs() {
     assert!(cost.requests >= 1 && cost.read > 0);
 }
 
+/// Blocks go when all their rows were handed out, and come back in the next epoch.
+#[test]
+fn data_that_does_not_fit_is_read_again() {
+    let store = Arc::new(Files::new(&["zstd.root", "lz4.root"]));
+    let source = open(&store, &["zstd.root", "lz4.root"], json!({})).unwrap();
+    source.set_memory(Some(1));
+    store.reads.hold().clear();
+    let fields = names(&["number"]);
+    for epoch in 1..=3 {
+        for first in (0..80).step_by(8) {
+            let rows: Vec<u64> = (first..first + 8).collect();
+            let mut out = vec![0; 64];
+            source.fill(&rows, &fields, &mut [&mut out]).unwrap();
+            let found: Vec<u64> = out.as_chunks().0.iter().map(|one| u64::from_ne_bytes(*one)).collect();
+            assert_eq!(found, rows.iter().map(|row| row % 40).collect::<Vec<_>>());
+        }
+        assert_eq!(store.reads.hold().len(), 2 * epoch, "each block once an epoch");
+    }
+}
+
 /// The same entries, written as a tree and as an n-tuple.
 #[test]
 fn ntuples_are_read_as_trees_are() {

@@ -5,6 +5,7 @@ use crate::{
     cells::{Cells, Memory, Work},
     error::{Error, Result},
     table::Table,
+    turn::turn_here,
 };
 use infeed_core::{FieldSpec, blocks::Spares};
 use std::ops::Range;
@@ -46,7 +47,12 @@ impl Table {
         }
         let spec = self.fields[column].spec.clone();
         Ok(match whole {
-            Cells::Rows { data, .. } => WholeColumn { spec, data, ends: Vec::new() },
+            Cells::Rows { mut data, unturned, .. } => {
+                if let Some(dtype) = unturned {
+                    turn_here(dtype, &mut data);
+                }
+                WholeColumn { spec, data, ends: Vec::new() }
+            }
             Cells::Ragged { data, ends } => WholeColumn { spec, data, ends },
         })
     }

@@ -36,8 +36,7 @@ fn unpack<'a>(page: &Page, encoding: Encoding, stored: &'a [u8], work: &'a mut W
     if len > LARGEST {
         return Err(Error::Unsupported(format!("a page of {len} bytes; write smaller ones")));
     }
-    pack::unpack(body, len, page.seek, &mut work.out, &mut work.codecs)?;
-    Ok(&work.out)
+    pack::unpack(body, len, page.seek, &mut work.out, &mut work.codecs)
 }
 
 /// Adds wanted elements of a page to cells.
@@ -165,7 +164,7 @@ impl Ntuple {
                     .map_err(place)?;
             }
         }
-        cells.finish_rows((count, width))
+        cells.finish_rows((count, width), None)
     }
 
     /// How many items the entries of a collection have.
@@ -194,7 +193,7 @@ impl Ntuple {
                 }
             }
         }
-        cells.finish_rows((count, column.dtype.size()))
+        cells.finish_rows((count, column.dtype.size()), None)
     }
 
     /// Where the entries of a collection end, and before them where the first one begins.

@@ -1,12 +1,19 @@
 //! Blocks of entries: read and decoded once, kept while they are needed.
 
-use super::RootSource;
+use super::{RootSource, Run};
 use crate::cells::{Cells, Memory, Work};
 use infeed_core::{
     Error, Hold, Result,
     blocks::{Block, Spares},
 };
-use std::{cell::RefCell, ops::Range, sync::Arc};
+use std::{
+    cell::RefCell,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 thread_local! {
     static WORK: RefCell<Work> = RefCell::default();
@@ -19,6 +26,8 @@ pub(super) struct FieldSet {
     /// Their numbers.
     pub(super) places: Vec<usize>,
     pub(super) number: u32,
+    /// How many rows of each block were handed out, where blocks are let go once they all were.
+    pub(super) served: Option<Vec<AtomicU64>>,
 }
 
 impl FieldSet {
@@ -65,6 +74,21 @@ impl RootSource {
             self.decode_one(block, place as usize)
         })?;
         Ok(DecodedBlocks { cells, fields: set.places.len() })
+    }
+
+    /// Counts rows that were handed out. A block goes when all of its rows were, if an epoch does not leave it in memory for the next:
+    /// what is decoded then takes its memory, which is warm.
+    pub(super) fn served(&self, set: &FieldSet, blocks: &[usize], runs: &[Run]) {
+        let Some(served) = &set.served else { return };
+        let mut counts = vec![0; blocks.len()];
+        runs.iter().for_each(|run| counts[run.block] += run.count as u64);
+        for (block, count) in blocks.iter().zip(counts) {
+            let before = served[*block].fetch_add(count, Ordering::AcqRel);
+            if before + count >= self.blocks.lens()[*block] {
+                served[*block].store(0, Ordering::Release);
+                self.cache.release(set.keys(*block));
+            }
+        }
     }
 
     /// The file of a block, its entries there, and the columns of a set.

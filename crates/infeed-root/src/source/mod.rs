@@ -13,7 +13,7 @@ use blocks::{Decoded, FieldSet};
 use infeed_core::{Error, Hold, Result, Spec, Stamp, Store, Sums, blocks::BlockCache};
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
 /// Blocks, each once, and the rows in the order in which they were asked for, as runs.
@@ -84,7 +84,12 @@ impl RootSource {
             return Ok(Arc::clone(set));
         }
         let places = names.iter().map(|name| self.spec.require(name, "read")).collect::<Result<Vec<_>>>()?;
-        let set = Arc::new(FieldSet { names: names.to_vec(), places, number: sets.len() as u32 });
+        let row: u64 = places.iter().map(|place| self.weights[*place]).sum();
+        let served = self.cache.overflows(row.saturating_mul(self.rows.total())).then(|| {
+            let none = || AtomicU64::new(0);
+            std::iter::repeat_with(none).take(self.blocks.len()).collect()
+        });
+        let set = Arc::new(FieldSet { names: names.to_vec(), places, number: sets.len() as u32, served });
         sets.push(Arc::clone(&set));
         Ok(set)
     }
@@ -95,24 +100,19 @@ impl RootSource {
         // Zero means not seen yet.
         let mut seen = vec![0u32; self.blocks.len()];
         let mut runs: Vec<Run> = Vec::new();
-        // The row that would continue the last run, and the end of its block.
-        let (mut next, mut end) = (0, 0);
-        for row in rows {
-            if let Some(run) = runs.last_mut()
-                && *row == next
-                && next < end
-            {
-                (run.count, next) = (run.count + 1, next + 1);
-                continue;
-            }
+        let mut rest = rows;
+        while let Some(row) = rest.first() {
             let lost = || Error::argument(format!("there is no row {row}: there are {}", self.rows.total()));
             let (block, inside) = self.blocks.find(*row).ok_or_else(lost)?;
             if seen[block] == 0 {
                 blocks.push(block);
                 seen[block] = blocks.len() as u32;
             }
-            runs.push(Run { block: seen[block] as usize - 1, first: inside as usize, count: 1 });
-            (next, end) = (row + 1, row - inside + self.blocks.lens()[block]);
+            // Rows that follow each other, up to the end of the block.
+            let end = row - inside + self.blocks.lens()[block];
+            let count = rest.iter().zip(*row..end).take_while(|(own, next)| **own == *next).count();
+            runs.push(Run { block: seen[block] as usize - 1, first: inside as usize, count });
+            rest = &rest[count..];
         }
         Ok((blocks, runs))
     }

@@ -1,10 +1,13 @@
 //! Implements [`Source`] for trees.
 
 use super::{RootSource, Run};
-use crate::cells::Cells;
+use crate::{
+    cells::Cells,
+    turn::{turn, turn_here},
+};
 use infeed_core::{
-    Bytes, Cache, Dim, Error, Fetching, FieldKind, Hold, ReadCost, Record, Result, Shard, Source, Spec,
-    Tensor, Value,
+    Bytes, Cache, Dim, Dtype, Error, Fetching, FieldKind, Hold, ReadCost, Record, Result, Shard, Source,
+    Spec, Tensor, Value,
 };
 use std::{ops::Range, sync::Arc};
 
@@ -42,8 +45,14 @@ impl Source for RootSource {
             };
             Ok(Record { fields: set.places.iter().enumerate().map(value).collect::<Result<_>>()? })
         };
-        let each = |run: Run| (run.first..run.first + run.count).map(move |row| (run.block, row));
-        runs.into_iter().flat_map(each).map(record).collect()
+        let each = |run: &Run| {
+            let Run { block, first, count } = *run;
+            (first..first + count).map(move |row| (block, row))
+        };
+        let records = runs.iter().flat_map(each).map(record).collect();
+        drop(decoded);
+        self.served(&set, &blocks, &runs);
+        records
     }
 
     fn stamps(&self, rows: &[u64], _: &[Arc<str>]) -> Option<Vec<Option<u128>>> {
@@ -120,6 +129,8 @@ impl Source for RootSource {
             let cells: Vec<&Cells> = (0..blocks.len()).map(|block| decoded.cells(block, at)).collect();
             gather(&cells, &runs, out).map_err(|error| error.in_field(&set.names[at]))?;
         }
+        drop(decoded);
+        self.served(&set, &blocks, &runs);
         Ok(())
     }
 
@@ -159,7 +170,11 @@ impl RootSource {
         let item: usize = spec.shape.iter().map(fixed).product::<usize>() * spec.dtype.size();
         let side = |dim: &Dim| if let Dim::Fixed(side) = dim { *side } else { bytes.len() / item.max(1) };
         let shape = spec.shape.iter().map(side).collect();
-        Tensor::new(spec.dtype, shape, Bytes::copy_from_slice(bytes)).map(Value::Tensor)
+        let mut data = bytes.to_vec();
+        if let Some(dtype) = cells.unturned() {
+            turn_here(dtype, &mut data);
+        }
+        Tensor::new(spec.dtype, shape, Bytes::from(data)).map(Value::Tensor)
     }
 }
 
@@ -168,9 +183,9 @@ fn gather(cells: &[&Cells], runs: &[Run], out: &mut [u8]) -> Result<()> {
     let mut datas = Vec::with_capacity(cells.len());
     let mut width = 0;
     for cells in cells {
-        let Cells::Rows { width: own, data } = cells else { return Err(lost()) };
+        let Cells::Rows { width: own, data, unturned } = cells else { return Err(lost()) };
         width = *own;
-        datas.push(data.as_slice());
+        datas.push((data.as_slice(), *unturned));
     }
     let count: usize = runs.iter().map(|run| run.count).sum();
     if count.checked_mul(width) != Some(out.len()) {
@@ -180,11 +195,17 @@ fn gather(cells: &[&Cells], runs: &[Run], out: &mut [u8]) -> Result<()> {
     for run in runs {
         let (to, behind) = rest.split_at_mut(run.count * width);
         let from = run.first * width;
-        let found = datas.get(run.block).and_then(|data| data.get(from..from + to.len()));
-        let found = found.ok_or_else(lost)?;
+        let found = datas
+            .get(run.block)
+            .and_then(|(data, unturned)| data.get(from..from + to.len()).map(|found| (found, *unturned)));
+        let (found, unturned) = found.ok_or_else(lost)?;
         // The usual widths are single moves.
-        match (<&mut [u8; 4]>::try_from(&mut *to), <&[u8; 4]>::try_from(found)) {
-            (Ok(to), Ok(found)) => *to = *found,
+        match (<&mut [u8; 4]>::try_from(&mut *to), <&[u8; 4]>::try_from(found), unturned) {
+            (Ok(to), Ok(found), None) => *to = *found,
+            (Ok(to), Ok(found), Some(Dtype::F32 | Dtype::I32 | Dtype::U32)) => {
+                *to = u32::from_be_bytes(*found).to_ne_bytes();
+            }
+            (_, _, Some(dtype)) => turn(dtype, found, to),
             _ => to.copy_from_slice(found),
         }
         rest = behind;

@@ -103,13 +103,19 @@ impl Embedded {
     }
 }
 
-/// Unpacks a basket of so many entries. `stored` is all of it, and `at` its place in the file.
-pub(crate) fn unpack<'a>(
-    stored: &'a [u8],
+/// A basket as it is stored.
+pub(crate) struct Packed<'a> {
+    body: &'a [u8],
+    /// Bytes of the body when it is unpacked.
+    len: usize,
+    /// Where the bytes of entries end among them.
+    border: usize,
+    before: usize,
     at: u64,
-    entries: u64,
-    work: &'a mut Work,
-) -> Result<Unpacked<'a>> {
+}
+
+/// Opens a basket of so many entries. `stored` is all of it, and `at` its place in the file.
+pub(crate) fn open(stored: &[u8], at: u64, entries: u64) -> Result<Packed<'_>> {
     let mut cursor = Cursor::new(stored, at);
     let (all, len, before) = key(&mut cursor)?;
     if all < 0 || all as usize != stored.len() {
@@ -127,16 +133,40 @@ pub(crate) fn unpack<'a>(
         let what = format!("entries end at {} in a basket of {len} bytes with a key of {before}", head.last);
         return Err(cursor.wrong(what));
     };
-    let data = if body.len() == len {
-        body
-    } else {
-        pack::unpack(body, len, at + before as u64, &mut work.out, &mut work.codecs)?;
-        &work.out
-    };
-    let (data, rest) = data.split_at(border);
-    // The count of the places is before them.
-    let starts = rest.get(4..);
-    Ok(Unpacked { data, starts, before, at })
+    Ok(Packed { body, len, border, before, at })
+}
+
+impl<'a> Packed<'a> {
+    /// Bytes of the entries alone, if nothing follows them.
+    pub(crate) fn plain(&self) -> Option<usize> {
+        (self.border == self.len).then_some(self.len)
+    }
+
+    /// Unpacks it into memory of as many bytes.
+    pub(crate) fn write(&self, to: &mut [u8], work: &mut Work) -> Result<()> {
+        if self.body.len() == to.len() {
+            to.copy_from_slice(self.body);
+            return Ok(());
+        }
+        pack::unpack_to(self.body, self.at + self.before as u64, to, &mut work.codecs)
+    }
+
+    /// Unpacks it.
+    pub(crate) fn unpack<'b>(&self, work: &'b mut Work) -> Result<Unpacked<'b>>
+    where
+        'a: 'b,
+    {
+        let data = if self.body.len() == self.len {
+            self.body
+        } else {
+            let at = self.at + self.before as u64;
+            pack::unpack(self.body, self.len, at, &mut work.out, &mut work.codecs)?
+        };
+        let (data, rest) = data.split_at(self.border);
+        // The count of the places is before them.
+        let starts = rest.get(4..);
+        Ok(Unpacked { data, starts, before: self.before, at: self.at })
+    }
 }
 
 impl<'a> Unpacked<'a> {

@@ -44,6 +44,22 @@ pub(crate) struct Column {
     pub(crate) spec: FieldSpec,
 }
 
+impl Column {
+    /// Bytes of an entry in a basket, if all have as many.
+    pub(crate) fn spread(&self) -> usize {
+        match self.layout {
+            Layout::Flat { stride, .. } => stride,
+            _ => 0,
+        }
+    }
+
+    /// Whether its cells keep the byte order of the file until they are copied, which costs less than to do it before.
+    pub(crate) fn is_turned_later(&self) -> bool {
+        let alone = matches!(self.layout, Layout::Flat { width, stride, .. } if width == stride);
+        alone && self.dtype != Dtype::Bool
+    }
+}
+
 /// Why a leaf is no column.
 type Why = String;
 

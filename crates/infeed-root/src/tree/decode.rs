@@ -5,12 +5,12 @@ use super::{
     basket::{self, Bounds, Unpacked},
     branch::{Basket, Place},
     columns::{Column, Layout, VECTOR_HEAD},
-    turn::turn,
 };
 use crate::{
     bytes::FileBytes,
     cells::{Building, Cells, Memory},
     error::{Error, Result},
+    turn::turn,
 };
 use bytes::Bytes;
 use std::ops::Range;
@@ -64,14 +64,27 @@ pub(super) fn cells(
         let unpacked = match &basket.place {
             Place::File { seek, .. } => {
                 let bytes = stored.next().ok_or_else(|| Error::damaged(*seek, "a basket was not read"))?;
-                basket::unpack(bytes, *seek, basket.entries, memory.work).map_err(place)?
+                let packed = basket::open(bytes, *seek, basket.entries).map_err(place)?;
+                let whole =
+                    basket.entries.checked_mul(column.spread() as u64).filter(|_| column.is_turned_later());
+                if let Some(len) = packed.plain()
+                    && whole == Some(len as u64)
+                    && to - from == basket.entries as usize
+                    && cells.has_room(len)
+                {
+                    packed.write(cells.room(len)?, memory.work).map_err(place)?;
+                    continue;
+                }
+                packed.unpack(memory.work).map_err(place)?
             }
             Place::Tree(embedded) => embedded.unpacked(),
         };
         add(&mut cells, column, &unpacked, basket.entries as usize, from..to).map_err(place)?;
     }
     match column.layout {
-        Layout::Flat { width, .. } => cells.finish_rows((count, width)),
+        Layout::Flat { width, .. } => {
+            cells.finish_rows((count, width), column.is_turned_later().then_some(column.dtype))
+        }
         _ => cells.finish_ragged(count),
     }
 }
@@ -92,7 +105,9 @@ fn add(
             }
             let from = &basket.data[rows.start * stride..rows.end * stride];
             let to = cells.room(rows.len() * width)?;
-            if width == stride {
+            if column.is_turned_later() {
+                to.copy_from_slice(from);
+            } else if width == stride {
                 turn(column.dtype, from, to);
             } else {
                 let entries = from.chunks_exact(stride).zip(to.chunks_exact_mut(width));

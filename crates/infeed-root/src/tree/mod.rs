@@ -1,7 +1,7 @@
 //! Trees: their branches, as columns.
 //!
 //! `objects` reads what ROOT writes as objects; `branch` and `leaf` are the classes that matter; `columns` makes fields of them.
-//! `basket` has the bytes of some entries, `decode` makes cells of them, `turn` of this machine's byte order; `pieces` says where they lie.
+//! `basket` has the bytes of some entries, `decode` makes cells of them; `pieces` says where they lie.
 
 mod basket;
 mod branch;
@@ -10,7 +10,6 @@ mod decode;
 mod leaf;
 mod objects;
 mod pieces;
-mod turn;
 
 use crate::{
     cursor::Cursor,
