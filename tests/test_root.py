@@ -238,6 +238,37 @@ def test_damage_of_ntuples_is_told(tmp_path: Path) -> None:
             read(infeed.root(path))
 
 
+def test_friends_are_joined_by_number(tmp_path: Path) -> None:
+    made = {"pt": values("f4", (50,)), "x": values("i8", (50,))}
+    scores = {"score": values("f8", (50, 2)), "x": values("u1", (50,)), "jets": jagged("i2", 50)}
+    for k, part in enumerate((slice(0, 20), slice(20, 50))):
+        with uproot.recreate(tmp_path / f"{k}.root") as file:
+            for name, columns, basket in (("events", made, 7), ("nn/scores", scores, 11)):
+                kind = {
+                    n: v.type.content if isinstance(v, ak.Array) else (v.dtype, v.shape[1:])
+                    for n, v in columns.items()
+                }
+                file.mktree(name, kind)
+                for first in range(part.start, part.stop, basket):
+                    rows = slice(first, min(first + basket, part.stop))
+                    file[name].extend({n: v[rows] for n, v in columns.items()})
+            file.mkrntuple("more", {"y": np.arange(part.start, part.stop)})
+            file.mktree("short", {"y": np.dtype("i4")})
+            file["short"].extend({"y": np.arange(5, dtype="i4")})
+    pipeline = infeed.root(tmp_path, tree="events", friends=["nn/scores", "more"])
+    wanted = {"pt": made["pt"], "x": made["x"], "score": scores["score"], "scores.x": scores["x"]}
+    wanted |= {"jets": scores["jets"], "y": np.arange(50)}
+    found = read(pipeline)
+    assert sorted(found) == sorted([*wanted, "njets"])
+    check(found, wanted)
+    order = np.asarray(pipeline.shuffle(seed=2).order())
+    check(read(pipeline.shuffle(seed=2)), {name: array[order] for name, array in wanted.items()})
+    only = infeed.root(tmp_path, tree="events", friends=["nn/scores"], branches=["scores.x", "pt"])
+    assert list(read(only)) == ["scores.x", "pt"]
+    with pytest.raises(ValueError, match=r"0.root`: `events` has 20 entries and its friend `short` has 5"):
+        read(infeed.root(tmp_path, tree="events", friends=["short"]))
+
+
 def test_cut_files_are_errors(tmp_path: Path) -> None:
     write(tmp_path / "a.root", columns(30), basket=7, pack=PACKED["zstd"])
     data = (tmp_path / "a.root").read_bytes()

@@ -31,6 +31,7 @@ def main() -> None:
     handmade.write(HERE / "handmade.root")
     pages = ntuple.write(HERE / "ntuple.root")
     written(HERE / "rntuple.root")
+    with_friends(HERE / "friends.root")
     for name, pack in PACKED.items():
         with uproot.recreate(HERE / f"{name}.root", compression=pack) as file:
             kinds = {"number": np.dtype("i8"), "flag": np.dtype("?"), "grid": np.dtype(("f4", (2, 3)))}
@@ -39,6 +40,8 @@ def main() -> None:
                 file["deep/events"].extend(columns(first, entries))
     lines = []
     for path in sorted(HERE.glob("*.root")):
+        if path.stem == "friends":
+            continue
         with uproot.open(path) as file:
             if path.stem == "ntuple":
                 compare(file["nt"], pages)
@@ -59,6 +62,19 @@ def written(path: Path) -> None:
                 file.mkrntuple("deep/events", made)
             else:
                 file["deep/events"].extend(made)
+
+
+def with_friends(path: Path) -> None:
+    """Trees and an n-tuple that belong together, with other baskets each, and one that does not."""
+    with uproot.recreate(path, compression=uproot.ZSTD(9)) as file:
+        for name, sizes in (("events", (5, 7)), ("deep/scores", (3, 4, 5)), ("short", (11,))):
+            file.mktree(name, {"x": np.dtype("i4"), name[:4]: np.dtype("f4")})
+            first = 0
+            for size in sizes:
+                rows = np.arange(first, first + size)
+                file[name].extend({"x": (rows + len(sizes) * 100).astype("i4"), name[:4]: rows.astype("f4") / 2})
+                first += size
+        file.mkrntuple("more", {"y": np.arange(12) * 3, "x": ak.Array([[n] * (n % 3) for n in range(12)])})
 
 
 def compare(found: object, pages: dict[str, tuple[np.ndarray, np.ndarray | None]]) -> None:

@@ -8,6 +8,7 @@
 //! tree     a tree: branches, leaves and baskets as columns
 //! ntuple   an n-tuple: fields and pages as columns
 //! turn     this machine's byte order
+//! join     trees whose entries belong together
 //! whole    all of a column at once, for tests and tools
 //! open     from paths and arguments to a source: the entry of the table of formats
 //! source   trees of many files as one source
@@ -26,6 +27,7 @@ mod file;
 mod fuzzing;
 mod hash;
 mod hash3;
+mod join;
 mod key;
 mod ntuple;
 mod open;

@@ -4,6 +4,7 @@ use crate::{
     bytes::Stored,
     error::{Error as Inner, Result as InnerResult},
     file::Contents,
+    join::join,
     source::{RootSource, TreeFile},
     table::Table,
 };
@@ -25,8 +26,11 @@ that can be read; `explain()` tells what was left out. Only the baskets of wante
 Fields of an n-tuple (`RNTuple`) are read in the same way: numbers, `std::array`, `std::vector` of numbers and of records, `std::string`. Members of \
 records are `record.member`.
 
+Trees of the same file with as many entries can be joined by number (`friends`): their fields stand beside those of the tree, as `friend.field` where \
+the name is taken.
+
 Objects of other classes, `Float16_t` and `Double32_t` are refused by name.",
-    params: &[TREE, BRANCHES],
+    params: &[TREE, BRANCHES, FRIENDS],
     endings: &[".root"],
     magic: &[Magic { at: 0, bytes: b"root" }],
     can: Can { blocks: true, ..Can::ROWS },
@@ -48,33 +52,48 @@ const BRANCHES: Param = Param {
     about: "the branches or fields to read; all that can be read if not given",
 };
 
+const FRIENDS: Param = Param {
+    name: "friends",
+    python: "Sequence[str] | None",
+    default: Some("null"),
+    about: "trees or n-tuples of the same files, whose entries belong to those of `tree` by number",
+};
+
 fn open(request: &OpenRequest<'_>) -> Result<Opened> {
     let args = request.args()?;
     let wanted = if args.is_none("branches") { None } else { Some(args.texts("branches")?) };
-    if let Some(names) = &wanted {
+    let friends = if args.is_none("friends") { None } else { Some(args.texts("friends")?) };
+    for (argument, names) in [("branches", &wanted), ("friends", &friends)] {
+        let Some(names) = names else { continue };
         if names.is_empty() {
-            return Err(args.error("branches", "must name at least one"));
+            return Err(args.error(argument, "must name at least one"));
         }
         if let Some((_, twice)) = names.iter().enumerate().find(|(at, one)| names[..*at].contains(one)) {
-            return Err(args.error("branches", &format!("has `{twice}` twice")));
+            return Err(args.error(argument, &format!("has `{twice}` twice")));
         }
     }
+    let friends = friends.unwrap_or_default();
     let tree = if args.is_none("tree") { None } else { Some(args.text("tree")?) };
     let shards = files(request)?;
     let files = parallel::map(shards.len(), request.threads, |at| {
         let shard = &shards[at];
         let bytes = Stored { store: Arc::clone(request.store), shard: shard.clone() };
-        let tree = read(&bytes, tree).map_err(|error| error.of_file(&shard.name))?;
+        let tree = read(&bytes, tree, &friends).map_err(|error| error.of_file(&shard.name))?;
         Ok(TreeFile { bytes, tree })
     })?;
     let store: Arc<dyn Store> = Arc::clone(request.store);
     Ok(Opened::Rows(Arc::new(RootSource::build(store, files, wanted.as_deref())?)))
 }
 
-fn read(bytes: &Stored, tree: Option<&str>) -> InnerResult<Table> {
+fn read(bytes: &Stored, tree: Option<&str>, friends: &[String]) -> InnerResult<Table> {
     let contents = Contents::read(bytes)?;
-    let found = contents.choose(bytes, tree)?;
-    contents.tree(bytes, found)
+    let table = |name: Option<&str>| contents.tree(bytes, contents.choose(bytes, name)?);
+    let main = table(tree)?;
+    let friends: Vec<Table> = friends.iter().map(|name| table(Some(name))).collect::<InnerResult<_>>()?;
+    if let Some(own) = friends.iter().find(|friend| friend.path == main.path) {
+        return Err(Inner::Request(format!("the tree `{}` is named as its own friend", own.path)));
+    }
+    join(main, friends)
 }
 
 /// Finds the files that the paths stand for, in order.

@@ -204,3 +204,48 @@ fn files_must_agree() {
     assert!(open(&store, &["zstd.root"], json!({"branches": ["word", "word"]})).is_err());
     assert!(open(&store, &["zstd.root"], json!({"tree": "other"})).is_err());
 }
+
+#[test]
+fn friends_are_joined_by_number() {
+    let store = Arc::new(Files { far: true, ..Files::new(&["friends.root"]) });
+    let given = |friends: Json| json!({"tree": "events", "friends": friends});
+    let source = open(&store, &["friends.root"], given(json!(["deep/scores", "more"]))).unwrap();
+    let fields: Vec<String> =
+        source.spec().fields.iter().map(|(name, spec)| format!("{name}: {spec}")).collect();
+    let wanted = ["x: i32", "even: f32", "scores.x: i32", "deep: f32", "more.x: i64[?]", "y: i64"];
+    assert_eq!(fields, wanted);
+    assert!(
+        source.describe().contains("tree events with deep/scores, more of 12 rows"),
+        "{}",
+        source.describe()
+    );
+    let rows: Vec<u64> = (0..12).rev().collect();
+    let records = source.fetch(&rows, &names(&["scores.x", "x", "y", "more.x"])).unwrap();
+    for (row, record) in rows.iter().zip(&records) {
+        let number = |at: usize| match &record.fields[at] {
+            Value::Tensor(found) => {
+                found.data.iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte))
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([number(0), number(1), number(2)], [300 + row, 200 + row, 3 * row]);
+        let Value::Tensor(list) = &record.fields[3] else { panic!("{record:?}") };
+        assert_eq!(list.shape, [*row as usize % 3]);
+    }
+    let mut needed = vec![];
+    source.bytes_of(&[3], &names(&["x", "scores.x"]), &mut |_, range| needed.push(range));
+    assert_eq!(needed.len(), 5, "the baskets of both");
+    let told = |given: Json| open(&store, &["friends.root"], given).map(drop).unwrap_err().to_string();
+    let text = told(given(json!(["short"])));
+    assert!(text.contains("`events` has 12 entries and its friend `short` has 11"), "{text}");
+    assert!(told(given(json!(["events"]))).contains("its own friend"));
+    assert!(told(given(json!(["more", "more"]))).contains("has `more` twice"));
+    assert!(told(given(json!(["mord"]))).contains("there is no tree `mord`"));
+    let source = open(
+        &store,
+        &["friends.root"],
+        json!({"tree": "more", "friends": ["events"], "branches": ["events.x"]}),
+    )
+    .unwrap();
+    assert_eq!(source.spec().fields.len(), 1);
+}

@@ -1333,6 +1333,7 @@ def root(
     *,
     tree: str | None = None,
     branches: Sequence[str] | None = None,
+    friends: Sequence[str] | None = None,
 ) -> Pipeline:
     """Read ROOT files: the entries of a tree or an n-tuple as rows.
 
@@ -1344,13 +1345,17 @@ def root(
     Fields of an n-tuple (``RNTuple``) are read in the same way: numbers, ``std::array``, ``std::vector`` of numbers and
     of records, ``std::string``. Members of records are ``record.member``.
 
+    Trees of the same file with as many entries can be joined by number (``friends``): their fields stand beside those
+    of the tree, as ``friend.field`` where the name is taken.
+
     Objects of other classes, ``Float16_t`` and ``Double32_t`` are refused by name.
 
     * ``tree``: the tree or n-tuple to read, with its directories: ``Events``, ``analysis/Events``; the only one if
       not given
     * ``branches``: the branches or fields to read; all that can be read if not given
+    * ``friends``: trees or n-tuples of the same files, whose entries belong to those of ``tree`` by number
     """
-    return open_format("root", paths, {"tree": tree, "branches": branches})
+    return open_format("root", paths, {"tree": tree, "branches": branches, "friends": friends})
 
 
 def tokens(
