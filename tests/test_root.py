@@ -148,6 +148,18 @@ def test_what_uproot_cannot_write() -> None:
     assert list(read(infeed.root(path, tree="events;1"))) == ["hit.a", "hit.b", "hit.c"]
 
 
+def test_small_floats_have_their_ranges() -> None:
+    """`Float16_t` and `Double32_t`; uproot takes the dimensions of arrays for ranges."""
+    path = GOLDEN / "small.root"
+    found = read(infeed.root(path))
+    with uproot.open(path) as file:
+        for name in ("plain", "range", "bits", "half", "half_range"):
+            same(found[name], file["events"][name].array(library="np"))
+    same(found["pair"], (np.arange(12) / 2 - 2.5).reshape(-1, 2).astype("f4"))
+    same(found["pair_range"], (np.arange(12) / 2 + 5.5).reshape(-1, 2))
+    assert [row.tolist() for row in found["list"]] == [[], [-0.25], [-0.125, 0.0], [], [0.125], [0.25, 0.375]]
+
+
 def write_ntuple(path: Path, made: dict[str, Any], *, cluster: int = 1000, pack: Any = None) -> None:
     """Writes an n-tuple, with so many entries in a cluster."""
     length = len(next(iter(made.values())))

@@ -369,7 +369,7 @@ def netcdf3() -> None:
 
 def root() -> None:
     """The golden files of `infeed-root`."""
-    for name in ("handmade", "lz4", "ntuple", "rntuple", "zstd"):
+    for name in ("handmade", "lz4", "ntuple", "rntuple", "small", "zstd"):
         golden = HERE.parent.parent / "infeed-root" / "golden" / f"{name}.root"
         write("root", name, golden.read_bytes())
 

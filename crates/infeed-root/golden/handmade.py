@@ -47,9 +47,11 @@ def key(kind: str, name: str, stored: int, length: int, seek: int, more: int = 0
     return struct.pack(">iHiIHHQQ", stored + head, 1004, length, 0, head, cycle, seek, 100) + names
 
 
-def leaf(kind: str, name: str, title: str, size: int, length: int = 1, more: bytes | None = None) -> bytes:
-    """A leaf that nothing counts."""
-    base = counted(2, named(name, title) + struct.pack(">iii??I", length, size, 0, False, False, 0))
+def leaf(
+    kind: str, name: str, title: str, size: int, length: int = 1, more: bytes | None = None, counter: bytes = bytes(4)
+) -> bytes:
+    """A leaf, and the one that counts it."""
+    base = counted(2, named(name, title) + struct.pack(">iii??", length, size, 0, False, False) + counter)
     return pointer(kind, counted(1, base + (bytes(2 * size) if more is None else more)))
 
 

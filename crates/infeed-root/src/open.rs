@@ -29,7 +29,7 @@ records are `record.member`.
 Trees of the same file with as many entries can be joined by number (`friends`): their fields stand beside those of the tree, as `friend.field` where \
 the name is taken.
 
-Objects of other classes, `Float16_t` and `Double32_t` are refused by name.",
+Objects of other classes are refused by name.",
     params: &[TREE, BRANCHES, FRIENDS],
     endings: &[".root"],
     magic: &[Magic { at: 0, bytes: b"root" }],

@@ -5,13 +5,14 @@ use bytes::Bytes;
 use infeed_root::{Contents, Error, Result, Table, WholeColumn, fuzz_root, is_root};
 use std::path::Path;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "handmade.root",
     "lz4.root",
     "lzma.root",
     "ntuple.root",
     "plain.root",
     "rntuple.root",
+    "small.root",
     "zlib.root",
     "zstd.root",
 ];

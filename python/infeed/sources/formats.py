@@ -1348,7 +1348,7 @@ def root(
     Trees of the same file with as many entries can be joined by number (``friends``): their fields stand beside those
     of the tree, as ``friend.field`` where the name is taken.
 
-    Objects of other classes, ``Float16_t`` and ``Double32_t`` are refused by name.
+    Objects of other classes are refused by name.
 
     * ``tree``: the tree or n-tuple to read, with its directories: ``Events``, ``analysis/Events``; the only one if
       not given

@@ -1,7 +1,13 @@
 //! What the leaves of branches are as fields.
 
-use super::{Tree, branch::Branch, leaf::Leaf};
-use crate::table::Refused;
+use super::{
+    Tree,
+    branch::Branch,
+    leaf::Leaf,
+    small::{Small, without_range},
+    types::{basic, vector},
+};
+use crate::{table::Refused, turn::turn};
 use infeed_core::{Dim, Dtype, FieldSpec};
 use std::sync::Arc;
 
@@ -13,7 +19,7 @@ const LARGEST_ARRAY: usize = 1 << 28;
 /// How the elements of an entry lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// `width` bytes, `at` bytes into an entry of `stride`.
+    /// `width` bytes, `at` bytes into an entry of `stride`; all as they are stored.
     Flat {
         /// Where they begin.
         at: usize,
@@ -40,6 +46,8 @@ pub(crate) struct Column {
     /// The number of its branch.
     pub(crate) branch: usize,
     pub(crate) dtype: Dtype,
+    /// How numbers are stored that have fewer bits there.
+    pub(crate) small: Option<Small>,
     pub(crate) layout: Layout,
     pub(crate) spec: FieldSpec,
 }
@@ -53,10 +61,23 @@ impl Column {
         }
     }
 
+    /// Bytes in memory of what has so many bytes in a basket.
+    pub(crate) fn in_memory(&self, stored: usize) -> usize {
+        self.small.map_or(stored, |small| stored / small.size() * self.dtype.size())
+    }
+
+    /// Writes elements into memory.
+    pub(crate) fn write(&self, from: &[u8], to: &mut [u8]) {
+        match self.small {
+            Some(small) => small.write(self.dtype, from, to),
+            None => turn(self.dtype, from, to),
+        }
+    }
+
     /// Whether its cells keep the byte order of the file until they are copied, which costs less than to do it before.
     pub(crate) fn is_turned_later(&self) -> bool {
         let alone = matches!(self.layout, Layout::Flat { width, stride, .. } if width == stride);
-        alone && self.dtype != Dtype::Bool
+        alone && self.dtype != Dtype::Bool && self.small.is_none()
     }
 }
 
@@ -114,27 +135,33 @@ fn columns(branch: &Branch, name: &str, number: usize) -> Result<Vec<Column>, Wh
                         leaf.name
                     ));
                 };
-                let width = bytes(dtype, &sides)?;
-                parts.push((leaf, dtype, sides, stride, width));
+                let small = small(leaf, dtype)?;
+                let width = bytes(dtype, small, &sides)?;
+                parts.push((leaf, (dtype, small), sides, stride, width));
                 stride = stride.checked_add(width).ok_or("its entries are endless")?;
             }
-            let column = |(leaf, dtype, sides, at, width): (&Leaf, Dtype, Vec<usize>, usize, usize)| Column {
+            let parts = parts.into_iter();
+            let columns = parts.map(|(leaf, (dtype, small), sides, at, width)| Column {
                 name: format!("{name}.{}", leaf.name).into(),
                 branch: number,
                 dtype,
+                small,
                 layout: Layout::Flat { at, width, stride },
                 spec: spec(dtype, false, &sides),
-            };
-            Ok(parts.into_iter().map(column).collect())
+            });
+            Ok(columns.collect())
         }
     }
 }
 
 /// The column of the only leaf of a branch.
 fn alone(branch: &Branch, leaf: &Leaf, name: &str, number: usize) -> Result<Column, Why> {
-    let made = |dtype, layout, spec| Column { name: name.into(), branch: number, dtype, layout, spec };
+    let made = |dtype, layout, spec| {
+        let small = small(leaf, dtype)?;
+        Ok(Column { name: name.into(), branch: number, dtype, small, layout, spec })
+    };
     if leaf.class == "TLeafC" {
-        return Ok(made(Dtype::U8, Layout::Text, FieldSpec::text()));
+        return made(Dtype::U8, Layout::Text, FieldSpec::text());
     }
     if let Some(class) = &branch.class
         && let Some(element) = vector(class)
@@ -142,7 +169,7 @@ fn alone(branch: &Branch, leaf: &Leaf, name: &str, number: usize) -> Result<Colu
     {
         let dtype = element.ok_or_else(|| format!("objects of class {class} are not read"))?;
         let layout = Layout::Jagged { head: VECTOR_HEAD, item: dtype.size() };
-        return Ok(made(dtype, layout, spec(dtype, true, &[])));
+        return made(dtype, layout, spec(dtype, true, &[]));
     }
     if let Some(class) = &branch.class
         && branch.split != 0
@@ -150,12 +177,12 @@ fn alone(branch: &Branch, leaf: &Leaf, name: &str, number: usize) -> Result<Colu
         return Err(format!("objects of class {class} that were split (type {}) are not read", branch.split));
     }
     let (dtype, dims) = (basic(leaf)?, dimensions(leaf)?);
-    let width = bytes(dtype, &dims.sides)?;
+    let width = bytes(dtype, small(leaf, dtype)?, &dims.sides)?;
     let layout = match dims.counted {
         true => Layout::Jagged { head: 0, item: width },
         false => Layout::Flat { at: 0, width, stride: width },
     };
-    Ok(made(dtype, layout, spec(dtype, dims.counted, &dims.sides)))
+    made(dtype, layout, spec(dtype, dims.counted, &dims.sides))
 }
 
 fn spec(dtype: Dtype, counted: bool, sides: &[usize]) -> FieldSpec {
@@ -163,71 +190,23 @@ fn spec(dtype: Dtype, counted: bool, sides: &[usize]) -> FieldSpec {
     FieldSpec::array(dtype, free.into_iter().chain(sides.iter().map(|side| Dim::Fixed(*side))).collect())
 }
 
-fn bytes(dtype: Dtype, sides: &[usize]) -> Result<usize, Why> {
-    let count = sides.iter().try_fold(1usize, |all, side| all.checked_mul(*side));
-    match count {
-        Some(count) if (1..=LARGEST_ARRAY).contains(&count) => Ok(count * dtype.size()),
-        _ => Err(format!("an entry would have {sides:?} elements")),
+/// How the numbers of a leaf are stored, if they have fewer bits there.
+fn small(leaf: &Leaf, dtype: Dtype) -> Result<Option<Small>, Why> {
+    match leaf.class.as_str() {
+        "TLeafF16" | "TLeafD32" => Small::new(&leaf.title, dtype).map(Some),
+        _ => Ok(None),
     }
 }
 
-/// The type of the elements of a leaf.
-fn basic(leaf: &Leaf) -> Result<Dtype, Why> {
-    let signed = |no: Dtype, yes: Dtype| if leaf.unsigned { no } else { yes };
-    Ok(match leaf.class.as_str() {
-        "TLeafO" => Dtype::Bool,
-        "TLeafB" => signed(Dtype::U8, Dtype::I8),
-        "TLeafS" => signed(Dtype::U16, Dtype::I16),
-        "TLeafI" => signed(Dtype::U32, Dtype::I32),
-        "TLeafL" | "TLeafG" => signed(Dtype::U64, Dtype::I64),
-        "TLeafF" => Dtype::F32,
-        "TLeafD" => Dtype::F64,
-        "TLeafF16" => return Err("Float16_t is not read".to_owned()),
-        "TLeafD32" => return Err("Double32_t is not read".to_owned()),
-        "TLeafElement" => return member(leaf.member),
-        other => return Err(format!("leaves of class {other} are not read")),
-    })
-}
-
-/// The type of a member of a class, as streamers number them; 20 more is an array of it.
-fn member(code: i32) -> Result<Dtype, Why> {
-    let plain = if (21..40).contains(&code) { code - 20 } else { code };
-    Ok(match plain {
-        1 => Dtype::I8,
-        2 => Dtype::I16,
-        3 | 6 => Dtype::I32,
-        4 | 16 => Dtype::I64,
-        5 => Dtype::F32,
-        8 => Dtype::F64,
-        11 => Dtype::U8,
-        12 => Dtype::U16,
-        13 | 15 => Dtype::U32,
-        14 | 17 => Dtype::U64,
-        18 => Dtype::Bool,
-        9 => return Err("Double32_t is not read".to_owned()),
-        19 => return Err("Float16_t is not read".to_owned()),
-        _ => return Err(format!("members of the type {code} are not read")),
-    })
-}
-
-/// Whether a class is a vector, and of what; `Some(None)` if not of numbers.
-fn vector(class: &str) -> Option<Option<Dtype>> {
-    let plain = class.replace("std::", "");
-    let inner = plain.strip_prefix("vector<")?.strip_suffix('>')?.trim();
-    Some(match inner {
-        "bool" | "Bool_t" => Some(Dtype::Bool),
-        "char" | "signed char" | "Char_t" | "int8_t" => Some(Dtype::I8),
-        "unsigned char" | "UChar_t" | "uint8_t" => Some(Dtype::U8),
-        "short" | "Short_t" | "int16_t" => Some(Dtype::I16),
-        "unsigned short" | "UShort_t" | "uint16_t" => Some(Dtype::U16),
-        "int" | "Int_t" | "int32_t" => Some(Dtype::I32),
-        "unsigned int" | "UInt_t" | "uint32_t" => Some(Dtype::U32),
-        "long" | "long long" | "Long_t" | "Long64_t" | "int64_t" => Some(Dtype::I64),
-        "unsigned long" | "unsigned long long" | "ULong_t" | "ULong64_t" | "uint64_t" => Some(Dtype::U64),
-        "float" | "Float_t" => Some(Dtype::F32),
-        "double" | "Double_t" => Some(Dtype::F64),
-        _ => None,
-    })
+/// Bytes of an array, as it is stored.
+fn bytes(dtype: Dtype, small: Option<Small>, sides: &[usize]) -> Result<usize, Why> {
+    let count = sides.iter().try_fold(1usize, |all, side| all.checked_mul(*side));
+    match count {
+        Some(count) if (1..=LARGEST_ARRAY).contains(&count) => {
+            Ok(count * small.map_or(dtype.size(), Small::size))
+        }
+        _ => Err(format!("an entry would have {sides:?} elements")),
+    }
 }
 
 /// The dimensions of a leaf: whether another leaf counts the first one, and those that are fixed.
@@ -237,7 +216,10 @@ struct Dims {
 }
 
 fn dimensions(leaf: &Leaf) -> Result<Dims, Why> {
-    let title = &leaf.title;
+    let title = &match leaf.class.as_str() {
+        "TLeafF16" | "TLeafD32" => without_range(&leaf.title),
+        _ => leaf.title.clone(),
+    };
     let len = usize::try_from(leaf.len).ok().filter(|len| *len > 0);
     let len = len.ok_or_else(|| format!("its leaf `{title}` has {} elements", leaf.len))?;
     let mut sides = Vec::new();

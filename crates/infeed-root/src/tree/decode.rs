@@ -10,7 +10,6 @@ use crate::{
     bytes::FileBytes,
     cells::{Building, Cells, Memory},
     error::{Error, Result},
-    turn::turn,
 };
 use bytes::Bytes;
 use std::ops::Range;
@@ -51,7 +50,9 @@ pub(super) fn cells(
     let count = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
     let read: usize = stored.iter().map(Bytes::len).sum();
     let mut cells = match column.layout {
-        Layout::Flat { width, .. } => Building::rows(&column.name, (count, width), read, memory.spares)?,
+        Layout::Flat { width, .. } => {
+            Building::rows(&column.name, (count, column.in_memory(width)), read, memory.spares)?
+        }
         _ => Building::ragged(&column.name),
     };
     let mut stored = stored.iter();
@@ -83,7 +84,8 @@ pub(super) fn cells(
     }
     match column.layout {
         Layout::Flat { width, .. } => {
-            cells.finish_rows((count, width), column.is_turned_later().then_some(column.dtype))
+            let unturned = column.is_turned_later().then_some(column.dtype);
+            cells.finish_rows((count, column.in_memory(width)), unturned)
         }
         _ => cells.finish_ragged(count),
     }
@@ -104,14 +106,15 @@ fn add(
                 return Err(basket.wrong(what));
             }
             let from = &basket.data[rows.start * stride..rows.end * stride];
-            let to = cells.room(rows.len() * width)?;
+            let width_here = column.in_memory(width);
+            let to = cells.room(rows.len() * width_here)?;
             if column.is_turned_later() {
                 to.copy_from_slice(from);
             } else if width == stride {
-                turn(column.dtype, from, to);
+                column.write(from, to);
             } else {
-                let entries = from.chunks_exact(stride).zip(to.chunks_exact_mut(width));
-                entries.for_each(|(from, to)| turn(column.dtype, &from[at..at + width], to));
+                let entries = from.chunks_exact(stride).zip(to.chunks_exact_mut(width_here));
+                entries.for_each(|(from, to)| column.write(&from[at..at + width], to));
             }
         }
         Layout::Jagged { head: 0, item } => {
@@ -128,11 +131,11 @@ fn add(
                         format!("entry {row} has the bytes {before} to {end}, not items of {item} bytes");
                     return Err(basket.wrong(what));
                 }
-                cells.end(begin + end - first)?;
+                cells.end(begin + column.in_memory(end - first))?;
                 before = end;
             }
-            let to = cells.room(before - first)?;
-            turn(column.dtype, &basket.data[first..before], to);
+            let to = cells.room(column.in_memory(before - first))?;
+            column.write(&basket.data[first..before], to);
         }
         Layout::Jagged { .. } | Layout::Text => {
             let bounds = basket.bounds(entries)?;
@@ -150,7 +153,7 @@ fn add(
                     );
                     basket.wrong(what)
                 })?;
-                turn(column.dtype, content, cells.room(content.len())?);
+                column.write(content, cells.room(content.len())?);
                 cells.end(cells.used())?;
             }
         }

@@ -1,6 +1,7 @@
 //! Trees: their branches, as columns.
 //!
-//! `objects` reads what ROOT writes as objects; `branch` and `leaf` are the classes that matter; `columns` makes fields of them.
+//! `objects` reads what ROOT writes as objects; `branch` and `leaf` are the classes that matter; `columns` makes fields of them, with `types` and
+//! `small` for numbers in fewer bits.
 //! `basket` has the bytes of some entries, `decode` makes cells of them; `pieces` says where they lie.
 
 mod basket;
@@ -10,6 +11,8 @@ mod decode;
 mod leaf;
 mod objects;
 mod pieces;
+mod small;
+mod types;
 
 use crate::{
     cursor::Cursor,

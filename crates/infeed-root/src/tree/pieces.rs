@@ -33,7 +33,7 @@ impl Pieces for Tree {
     fn entry_bytes(&self, column: usize) -> u64 {
         let column = &self.columns[column];
         match column.layout {
-            Layout::Flat { width, .. } => width as u64,
+            Layout::Flat { width, .. } => column.in_memory(width) as u64,
             _ => self.branches[column.branch].bytes.checked_div(self.entries).unwrap_or(0).clamp(1, 1 << 30),
         }
     }
