@@ -38,9 +38,12 @@ demo: tools  ## build infeed, make a small data set, load it, show rate, waits a
 $(BIN)/python:
 	$(PYTHON) -m venv "$(VENV)"
 
-# Installed anew when the lock file changes, not when make feels like it.
+# Installed anew when the lock file changes, not when make feels like it. An installation that was killed can leave packages that
+# pip stumbles over: then the environment is made anew.
 $(VENV)/.stamp: requirements-dev.lock | $(BIN)/python
-	"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.lock
+	"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.lock || { \
+		$(PYTHON) -m venv --clear "$(VENV)"; \
+		"$(BIN)/pip" install -q --disable-pip-version-check -r requirements-dev.lock; }
 	touch $@
 
 venv: $(VENV)/.stamp  # the test environment
