@@ -6,6 +6,7 @@
 //! lookup.rs     which objects are there: listings, or single questions
 //! fetch/        which bytes are on their way or here: look-ahead, joining, retries, hedging, how many requests at a time
 //! backend/      single requests: object_store for S3, GCS and Azure; reqwest for HTTP and the hub
+//! direct/       bodies of plain HTTP from the socket to where they will lie
 //! credentials/  what object_store does not read: profiles of AWS, and keys that are asked for again
 //! runtime.rs    the threads that requests run on
 //! ```
@@ -17,6 +18,7 @@
 
 mod backend;
 mod credentials;
+mod direct;
 mod fetch;
 mod location;
 mod lookup;

@@ -6,7 +6,6 @@ use crate::{
     runtime,
 };
 use bytes::Bytes;
-use futures_util::StreamExt;
 use infeed_core::{Error, Result};
 use std::{
     io::{Error as IoError, Read},
@@ -122,8 +121,7 @@ async fn send_once(object: &Object, at: &mut u64, out: &mpsc::Sender<Result<Byte
     let asked = object.backend.get(&object.key, 0..object.size, object.tag.as_deref());
     let mut body = timeout(STALL, asked).await.map_err(late)??;
     let mut place = 0;
-    while let Some(piece) = timeout(STALL, body.next()).await.map_err(late)? {
-        let piece = piece?;
+    while let Some(piece) = timeout(STALL, body.piece()).await.map_err(late)?? {
         let skipped = piece.len().min(usize::try_from(*at - place).unwrap_or(usize::MAX));
         place += piece.len() as u64;
         let fresh = piece.slice(skipped..);

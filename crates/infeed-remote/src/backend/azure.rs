@@ -1,6 +1,6 @@
 //! Azure Blob Storage and Data Lake.
 
-use super::object::{ObjectBackend, client, no_retries, refused};
+use super::object::{ObjectBackend, client, connector, no_retries, refused};
 use crate::{location::Location, options::StoreOptions};
 use infeed_core::Result;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -8,6 +8,7 @@ use object_store::azure::MicrosoftAzureBuilder;
 pub(super) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<ObjectBackend> {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_retry(no_retries())
+        .with_http_connector(connector(options))
         .with_client_options(client(options)?)
         .with_allow_http(true);
     builder = match at.host().split_once('@') {

@@ -1,6 +1,6 @@
 //! Google Cloud Storage.
 
-use super::object::{ObjectBackend, client, no_retries, refused};
+use super::object::{ObjectBackend, client, connector, no_retries, refused};
 use crate::{location::Location, options::StoreOptions};
 use infeed_core::{Error, Result};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -16,6 +16,7 @@ pub(super) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<ObjectBa
     let mut builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(at.host())
         .with_retry(no_retries())
+        .with_http_connector(connector(options))
         .with_client_options(client(options)?);
     let emulator = std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.is_empty());
     let emulator = emulator.map(|host| if host.contains("://") { host } else { format!("http://{host}") });

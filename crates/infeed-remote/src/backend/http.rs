@@ -1,19 +1,20 @@
 //! Files of web servers.
 
-use super::{Body, CONNECT, Cause, Failure, Listing, Meta};
+use super::{Body, CONNECT, Cause, Failure, Listing, Meta, broken};
 use crate::{
+    direct::{Answered, Direct},
     location::{Location, shown},
     options::StoreOptions,
     time::http_date,
 };
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use infeed_core::{Error, Result};
 use reqwest::{
     Certificate, Client, Method, Proxy, RequestBuilder, Response, StatusCode,
     header::{
-        ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_MATCH, LAST_MODIFIED,
-        RANGE,
+        ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
+        LAST_MODIFIED, RANGE,
     },
     redirect::Policy,
 };
@@ -23,6 +24,7 @@ use std::ops::Range;
 pub(crate) struct HttpBackend {
     root: String,
     client: Client,
+    direct: Option<Direct>,
 }
 
 impl std::fmt::Debug for HttpBackend {
@@ -34,7 +36,11 @@ impl std::fmt::Debug for HttpBackend {
 
 impl HttpBackend {
     pub(super) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<Self> {
-        Ok(HttpBackend { root: at.root.to_owned(), client: client(options, Policy::default())? })
+        Ok(HttpBackend {
+            root: at.root.to_owned(),
+            client: client(options, Policy::default())?,
+            direct: Direct::new(options.requests, options.proxy.as_deref()),
+        })
     }
 
     pub(super) async fn head(&self, key: &str) -> Result<Meta, Failure> {
@@ -59,11 +65,38 @@ impl HttpBackend {
 
     pub(super) async fn get(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
         let url = format!("{}{key}", self.root);
-        let mut request = self.client.get(url);
-        if let Some(tag) = tag.filter(|tag| !tag.starts_with("W/")) {
-            request = request.header(IF_MATCH, tag);
+        let mut headers = HeaderMap::new();
+        if let Some(Ok(tag)) = tag.filter(|tag| !tag.starts_with("W/")).map(HeaderValue::from_str) {
+            headers.insert(IF_MATCH, tag);
         }
-        get(request, range, tag).await
+        if let Some(body) = self.get_direct(&url, headers.clone(), &range, tag).await? {
+            return Ok(body);
+        }
+        get(self.client.get(url).headers(headers), range, tag).await
+    }
+
+    /// The body of an answer that can be received directly.
+    async fn get_direct(
+        &self,
+        url: &str,
+        mut headers: HeaderMap,
+        range: &Range<u64>,
+        tag: Option<&str>,
+    ) -> Result<Option<Body>, Failure> {
+        let (Some(direct), Ok(uri), Ok(bytes)) = (&self.direct, url.parse(), wanted(range).try_into()) else {
+            return Ok(None);
+        };
+        headers.insert(RANGE, bytes);
+        match direct.get(&uri, &headers).await.map_err(broken)? {
+            Answered::NotHere => Ok(None),
+            Answered::Message(status, _, message) => {
+                Err(Failure::of_status(status.as_u16(), &String::from_utf8_lossy(&message)))
+            }
+            Answered::Body(status, headers, body) => {
+                check(status, &headers, range, tag)?;
+                Ok(Some(Body::Direct(body)))
+            }
+        }
     }
 
     pub(super) fn list(&self, prefix: &str) -> Result<Listing, Failure> {
@@ -111,9 +144,23 @@ pub(super) async fn get(
     range: Range<u64>,
     tag: Option<&str>,
 ) -> Result<Body, Failure> {
-    let request = request.header(RANGE, format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
-    let answer = good(request.send().await?).await?;
-    let headers = answer.headers();
+    let answer = good(request.header(RANGE, wanted(&range)).send().await?).await?;
+    check(answer.status(), answer.headers(), &range, tag)?;
+    Ok(Body::pieces(answer.bytes_stream().map_err(Failure::from)))
+}
+
+/// A range as headers have it.
+fn wanted(range: &Range<u64>) -> String {
+    format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
+}
+
+/// Checks the head of an answer: it must be for this range of a file with this tag.
+fn check(
+    status: StatusCode,
+    headers: &HeaderMap,
+    range: &Range<u64>,
+    tag: Option<&str>,
+) -> Result<(), Failure> {
     // A server in between that packs answers makes tags weak, and the file stays the same.
     let bare = |tag: &str| tag.trim_start_matches("W/").to_owned();
     if let (Some(listed), Some(now)) = (tag, text(headers, &ETAG))
@@ -121,7 +168,7 @@ pub(super) async fn get(
     {
         return Err(Failure::new(Cause::Changed, "another file has its name now (its ETag is another one)"));
     }
-    if answer.status() != StatusCode::PARTIAL_CONTENT {
+    if status != StatusCode::PARTIAL_CONTENT {
         // Exactly the file that was asked for from its first byte on is as good.
         let whole = text(headers, &CONTENT_LENGTH).and_then(|len| len.parse::<u64>().ok());
         if range.start != 0 || whole != Some(range.end) {
@@ -135,7 +182,7 @@ pub(super) async fn get(
             return Err(Failure::new(Cause::Passing, format!("`{want}` was asked for, and `{got}` came")));
         }
     }
-    Ok(answer.bytes_stream().map_err(Failure::from).boxed())
+    Ok(())
 }
 
 /// Turns an answer that is not a success into a failure.

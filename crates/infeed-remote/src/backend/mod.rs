@@ -9,11 +9,12 @@ mod object;
 mod s3;
 
 use crate::{
+    direct::Received,
     location::{Location, Service},
     options::StoreOptions,
 };
-use bytes::Bytes;
-use futures_util::stream::BoxStream;
+use bytes::{Buf, Bytes};
+use futures_util::{Stream, StreamExt, stream::BoxStream};
 use infeed_core::Result;
 use std::{ops::Range, time::Duration};
 
@@ -44,7 +45,48 @@ pub(crate) struct Listing {
 }
 
 /// The bytes of an answer, as they arrive.
-pub(crate) type Body = BoxStream<'static, Result<Bytes, Failure>>;
+pub(crate) enum Body {
+    /// From an HTTP library; what is left of the last piece.
+    Pieces(BoxStream<'static, Result<Bytes, Failure>>, Bytes),
+    Direct(Received),
+}
+
+impl Body {
+    fn pieces(stream: impl Stream<Item = Result<Bytes, Failure>> + Send + 'static) -> Self {
+        Body::Pieces(stream.boxed(), Bytes::new())
+    }
+
+    /// Writes some bytes to `out`; none at the end of the answer.
+    pub(crate) async fn read(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
+        let (stream, rest) = match self {
+            Body::Direct(body) => return body.read(out).await.map_err(broken),
+            Body::Pieces(stream, rest) => (stream, rest),
+        };
+        while rest.is_empty() {
+            match stream.next().await {
+                Some(piece) => *rest = piece?,
+                None => return Ok(0),
+            }
+        }
+        let count = out.len().min(rest.len());
+        rest.copy_to_slice(&mut out[..count]);
+        Ok(count)
+    }
+
+    /// Returns the next piece.
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        match self {
+            Body::Direct(body) => body.piece().await.map_err(broken),
+            Body::Pieces(stream, rest) if rest.is_empty() => stream.next().await.transpose(),
+            Body::Pieces(_, rest) => Ok(Some(std::mem::take(rest))),
+        }
+    }
+}
+
+/// A connection that broke.
+fn broken(e: std::io::Error) -> Failure {
+    Failure::new(Cause::Passing, e.to_string())
+}
 
 /// A client for one root: a bucket, a host, a data set.
 #[derive(Debug)]

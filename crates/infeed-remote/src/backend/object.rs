@@ -1,7 +1,11 @@
 //! Services that object_store speaks to.
 
 use super::{Body, CONNECT, Cause, Failure, Listing, Meta};
-use crate::{credentials::Renewable, options::StoreOptions};
+use crate::{
+    credentials::Renewable,
+    direct::{Connector, Direct, Wanted},
+    options::StoreOptions,
+};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use infeed_core::{Error, Result};
@@ -91,12 +95,13 @@ impl ObjectBackend {
     }
 
     async fn get_once(&self, key: &str, range: Range<u64>, tag: Option<&str>) -> Result<Body, Failure> {
-        let options = GetOptions {
+        let mut options = GetOptions {
             range: Some(GetRange::Bounded(range)),
             if_match: tag.map(str::to_owned),
             ..GetOptions::default()
         };
-        let got = self.store.get_opts(&path(key)?, options).await?;
+        options.extensions.insert(Wanted::default());
+        let mut got = self.store.get_opts(&path(key)?, options).await?;
         // Not every server knows If-Match.
         if let (Some(listed), Some(now)) = (tag, got.meta.e_tag.clone().map(quoted))
             && listed != now
@@ -106,7 +111,10 @@ impl ObjectBackend {
                 "another object has its name now (its ETag is another one)",
             ));
         }
-        Ok(got.into_stream().map_err(Failure::from).boxed())
+        Ok(match got.extensions.remove::<Wanted>().and_then(|body| body.take()) {
+            Some(body) => Body::Direct(body),
+            None => Body::pieces(got.into_stream().map_err(Failure::from)),
+        })
     }
 
     /// Listings are by folder: the folder of the prefix is listed, from the prefix on.
@@ -175,6 +183,11 @@ fn quoted(tag: String) -> String {
 /// Single requests: the retries are ours.
 pub(super) fn no_retries() -> RetryConfig {
     RetryConfig { max_retries: 0, ..RetryConfig::default() }
+}
+
+/// How bodies are received.
+pub(super) fn connector(options: &StoreOptions) -> Connector {
+    Connector::new(Direct::new(options.requests, options.proxy.as_deref()))
 }
 
 /// How connections are made.

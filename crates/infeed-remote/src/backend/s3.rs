@@ -1,6 +1,6 @@
 //! S3, and what speaks like it.
 
-use super::object::{ObjectBackend, client, no_retries, refused};
+use super::object::{ObjectBackend, client, connector, no_retries, refused};
 use crate::{credentials::aws, location::Location, options::StoreOptions};
 use infeed_core::Result;
 use object_store::aws::AmazonS3Builder;
@@ -14,6 +14,7 @@ pub(super) fn open(at: &Location<'_>, options: &StoreOptions) -> Result<ObjectBa
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(at.host())
         .with_retry(no_retries())
+        .with_http_connector(connector(options))
         .with_client_options(client(options)?)
         .with_allow_http(true);
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -6,7 +6,6 @@ use crate::{
     stats::COUNTERS,
 };
 use bytes::Bytes;
-use futures_util::StreamExt;
 use infeed_core::{Hold, pool::PoolBuffer};
 use std::{
     ops::Range,
@@ -82,20 +81,21 @@ pub(super) async fn transfer(
         Err(_) => return (buffer, at, Err(late())),
     };
     loop {
-        let piece = match timeout(STALL, body.next()).await {
-            Ok(Some(Ok(piece))) => piece,
-            Ok(Some(Err(failure))) => return (buffer, at, Err(failure)),
-            Ok(None) => break,
+        let mut beyond = [0];
+        let out = if at < buffer.len() { &mut buffer[at..] } else { &mut beyond };
+        let count = match timeout(STALL, body.read(out)).await {
+            Ok(Ok(0)) => break,
+            Ok(Ok(count)) => count,
+            Ok(Err(failure)) => return (buffer, at, Err(failure)),
             Err(_) => return (buffer, at, Err(late())),
         };
-        let Some(out) = buffer.get_mut(at..at + piece.len()) else {
+        if at == buffer.len() {
             let what = "more bytes came than were asked for";
             return (buffer, 0, Err(Failure::new(Cause::Passing, what)));
-        };
-        out.copy_from_slice(&piece);
-        at += piece.len();
-        COUNTERS.bytes.fetch_add(piece.len() as u64, Relaxed);
-        hedge::ALLOWANCE.add(0, piece.len() as u64);
+        }
+        at += count;
+        COUNTERS.bytes.fetch_add(count as u64, Relaxed);
+        hedge::ALLOWANCE.add(0, count as u64);
     }
     if at < buffer.len() {
         let what = format!("the answer ended {} bytes too early", buffer.len() - at);
