@@ -137,7 +137,8 @@ def lmdb(folder: Path) -> Made:
 def columns_of_arrays() -> dict[str, np.ndarray]:
     """Several fields of all rows: a small array in big-endian, a number, and one of half precision."""
     n = sum(PARTS)
-    x = np.arange(n * 6, dtype=">f4").reshape(n, 2, 3) / 4
+    # Arithmetic gives the byte order of this machine.
+    x = (np.arange(n * 6).reshape(n, 2, 3) / 4).astype(">f4")
     return {"x": x, "y": np.arange(n, dtype="i8") - 5, "h": (np.arange(n, dtype="f2") / 8)[:, None]}
 
 
