@@ -9,8 +9,8 @@ round, and the best round counts; every loop is a process of its own with defaul
 raw     rows of 110 KB as bytes, shuffled; the fourth epoch of a process, and the first one of another, which has its
         memory to fill for the first time. A bare client sends 64 range requests at a time and drops the bytes.
         Target: 0.9 of the bare client, 2 x the best peer, 0.5 core-seconds per GB
-train   JPEG: RandomResizedCrop 224, flip, normalise; from S3 and from the local disk, the fourth epoch. The server and the
-        proxy run on the same cores: what they take is told. First batches are measured by themselves.
+train   JPEG: RandomResizedCrop 224, flip, normalise; from S3 and from the local disk, the fourth epoch. The server and
+        the proxy run on the same cores: what they take is told. First batches are measured by themselves.
         Target: 0.95 of local; first batch 1.5 s without an index, 0.3 s with
 cache   the third epoch with a cache on disk, against local files in the same order. Target: 0.98 of local, no request
 ranks   4 processes with one cache, first epoch. Target: each byte fetched once

@@ -3,8 +3,8 @@
 `python benches/unet3d.py [--step 0.323] [--cold] [--folder FOLDER]` writes 8 samples once and runs some epochs over them
 in turns: infeed, and NumPy in torch's DataLoader with two workers, which is what DLIO runs. A step is a sleep, as in
 DLIO: the trainer's work is on a device. Printed is the share of the time that the loop waited for batches, without the
-first batch of each epoch and with it. With `--cold` the files are put out of the page cache before each epoch, and the rate at
-which they can be read then is told: a disk that is slower than the steps makes every loader wait.
+first batch of each epoch and with it. With `--cold` the files are put out of the page cache before each epoch, and the
+rate at which they can be read then is told: a disk that is slower than the steps makes every loader wait.
 """
 
 from __future__ import annotations

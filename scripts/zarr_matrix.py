@@ -411,7 +411,7 @@ Fill = Callable[[zarr.Group], None]
 
 
 def stores(folder: Path) -> Iterator[Path]:
-    """All stores: folders with and without consolidated metadata, and a zip file each."""
+    """All stores: folders with and without consolidated metadata."""
     parts: dict[int, dict[str, Fill]] = {
         2: {
             "types": types,
@@ -443,13 +443,6 @@ def stores(folder: Path) -> Iterator[Path]:
         if version == 2:
             records(folder / "records-2")
             yield folder / "records-2"
-        path = folder / f"zipped-{version}.zip"
-        with zarr.storage.ZipStore(path, mode="w") as store:
-            group = zarr.create_group(store, zarr_format=version)  # type: ignore[arg-type]
-            fills(group)
-            if version == 3:
-                group.create_array("easy", data=values(np.dtype("<f4"), (50, 60)), shards=(20, 30), chunks=(10, 10))
-        yield path
 
 
 def checksums(path: Path) -> dict[str, int]:
@@ -470,7 +463,7 @@ def checksums(path: Path) -> dict[str, int]:
         for expected in path.glob("*/expected.npy"):
             leaves(f"/{expected.parent.name}", np.load(expected))
         return found
-    group = zarr.open_group(str(path) if path.is_dir() else zarr.storage.ZipStore(path, mode="r"), mode="r")
+    group = zarr.open_group(str(path), mode="r")
     for name in sorted(list_arrays(group)):
         if name.startswith(("texts", "lzma")):
             found[f"/{name}"] = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -305,3 +306,81 @@ def test_paths_that_are_no_stores(tmp_path: Path) -> None:
     put(group(tmp_path / "f"), "x", np.zeros((0, 3)), (1, 3))
     with pytest.raises(ValueError, match="there are no rows in"):
         infeed.zarr(tmp_path / "f").rows()
+
+
+def zipped(path: Path, version: int, **options: Any) -> dict[str, np.ndarray]:
+    """A store in an archive, and what is in it. One chunk is written twice, as zarr does when values change."""
+    arrays = {"x": values("<f4", (20, 6, 5)), "train/y": values(">i4", (20,)), "z": values("<i2", (20, 40))}
+    with zarr.storage.ZipStore(path, mode="w", **options) as store:
+        root = zarr.create_group(store, zarr_format=version)
+        put(root, "x", arrays["x"], (3, 6, 5), **({"compressors": THIRD["zstd"]} if version == 3 else {}))
+        put(root, "train/y", arrays["train/y"], (7,))
+        if version == 3:
+            root.create_array("z", data=arrays["z"], chunks=(2, 10), shards=(10, 20))
+        else:
+            put(root, "z", arrays["z"], (5, 40))
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            root["train/y"][0] = arrays["train/y"][0] = 17
+    return arrays
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_stores_in_archives(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "data.zarr.zip"
+    arrays = zipped(path, version)
+    pipeline = infeed.open(path)
+    stores.put("mem:archive/data.zip", path.read_bytes())
+    for got in (read(pipeline), read(infeed.open("mem:archive/data.zip"))):
+        assert got.keys() >= arrays.keys()
+        for name, array in arrays.items():
+            same(got[name], array)
+    windows = read(infeed.zarr(path, variables=["x"], window=3))["x"]
+    same(windows, np.stack([arrays["x"][i : i + 3] for i in range(18)]))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_archives_that_other_programs_made(tmp_path: Path, version: int) -> None:
+    """Deflated members, a folder around the store, and headers of members that are longer than the directory says."""
+    folder = tmp_path / "data.zarr"
+    array = values("<f4", (12, 4, 4))
+    put(group(folder, version), "x", array, (5, 4, 4))
+    for name in ("a.zip", "b.zip"):
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted(folder.rglob("*")):
+                if file.is_file():
+                    with archive.open(str(file.relative_to(tmp_path)), "w", force_zip64=True) as member:
+                        member.write(file.read_bytes())
+    same(read(infeed.open(tmp_path / "a.zip"))["x"], array)
+    # A folder of archives is laid end to end, as one of folders is.
+    shutil.rmtree(folder)
+    same(read(infeed.zarr(tmp_path))["x"], np.concatenate([array, array]))
+
+
+def test_damaged_archives_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    array = values("<i8", (8, 64))
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        put(zarr.create_group(store, zarr_format=2), "x", array, (2, 64), compressors=None)
+    whole = path.read_bytes()
+    at = whole.index(array[2:4].tobytes())
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    with pytest.raises(infeed.SampleError, match=r"member `x/1\.0`: its checksum \(CRC-32\) is wrong"):
+        read(infeed.zarr(path), 2)
+    same(read(infeed.zarr(path), 2, on_error="skip")["x"], array[[0, 1, 4, 5, 6, 7]])
+    path.write_bytes(whole[: len(whole) - 30])
+    with pytest.raises(infeed.FormatError, match="no end of a ZIP archive"):
+        read(infeed.zarr(path))
+    path.write_bytes(whole.replace(b"PK\x03\x04", b"PK\x03\x05"))
+    with pytest.raises(infeed.FormatError, match="not where the directory says"):
+        read(infeed.zarr(path))
+    (tmp_path / "other.zip").write_bytes(b"no archive")
+    with pytest.raises(infeed.FormatError, match="no end of a ZIP archive"):
+        read(infeed.zarr(tmp_path / "other.zip"))
+
+
+def test_shards_that_were_deflated_once_more_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.zip"
+    with zarr.storage.ZipStore(path, mode="w", compression=zipfile.ZIP_DEFLATED) as store:
+        zarr.create_group(store).create_array("z", data=values("<i2", (20, 40)), chunks=(2, 10), shards=(10, 20))
+    with pytest.raises(infeed.SampleError, match="deflated once more can only be read as a whole"):
+        read(infeed.zarr(path))

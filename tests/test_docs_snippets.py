@@ -164,6 +164,8 @@ def context() -> dict[str, Any]:
         "a": a,
         "b": b,
         "c": c,
+        "inputs": a,
+        "targets": infeed.arrays(x=np.arange(30)),
         "mask": np.arange(256) % 3 == 0,
         "weights": np.ones(256),
         "accelerate": types.SimpleNamespace(Accelerator=lambda: accelerator),

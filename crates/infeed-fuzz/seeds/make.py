@@ -375,13 +375,11 @@ def root() -> None:
 
 
 def zarrs() -> None:
-    """Stores of both versions, as the golden files of `infeed-zarr` have them, and zip files of them."""
+    """Stores of both versions, as the golden files of `infeed-zarr` have them."""
     golden = HERE.parent.parent / "infeed-zarr" / "golden"
     for version in ("v2", "v3"):
         write("zarr", version, (golden / f"{version}.store").read_bytes())
         write("zarr", f"{version}-consolidated", (golden / f"{version}-consolidated.store").read_bytes())
-        for kind in ("stored", "deflated"):
-            write("zip", f"{version}-{kind}", (golden / f"{version}-{kind}.zip").read_bytes())
 
 
 def annotations() -> None:

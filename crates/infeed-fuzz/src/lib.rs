@@ -64,7 +64,6 @@ pub const TARGETS: &[Target] = &[
     Target { name: "yaml", run: infeed_annotations::fuzz_yolo_data },
     Target { name: "yolo", run: infeed_annotations::fuzz_yolo },
     Target { name: "zarr", run: infeed_zarr::fuzz_zarr },
-    Target { name: "zip", run: infeed_zarr::fuzz_zip },
 ];
 
 /// The target of a name.

@@ -99,11 +99,6 @@ fn seeds_are_good_files() {
                     let tree = infeed_zarr::Tree::open(store, "", infeed_zarr::Limits::small()).unwrap();
                     assert!(tree.list().unwrap().len() > 5, "{name}");
                 }
-                "zip" => {
-                    let source = std::sync::Arc::new(infeed_core::Bytes::from(data.clone()));
-                    let zip = infeed_zarr::Zip::open(source, infeed_zarr::Limits::small()).unwrap();
-                    assert!(zip.members().len() > 5, "{name}");
-                }
                 "ledger" => drop(infeed_order::ledger::Ledger::from_json(text()).unwrap()),
                 "masks" => {
                     let masks = infeed_annotations::InstanceMasks::parse(&data).unwrap();

@@ -1,5 +1,5 @@
 //! Prints what is in Zarr stores, a line per thing, with checksums of all elements:
-//! `cargo run -p infeed-zarr --example dump -- FOLDER_OR_ZIP ...`. `scripts/zarr_matrix.py` compares the lines with zarr-python.
+//! `cargo run -p infeed-zarr --example dump -- FOLDER ...`. `scripts/zarr_matrix.py` compares the lines with zarr-python.
 //!
 //! Fields of structures and parts of complex numbers have lines of their own. Every array is read as a whole, and then again in boxes,
 //! which must be equal to the same boxes of the whole, with chunks decoded anew and with chunks that were kept.
@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use infeed_zarr::{
-    Class, Datatype, Kind, Limits, Objects, ReadError, Reader, Result, Scratch, Slab, Span, Tree, Zip,
+    Class, Datatype, Kind, Limits, Objects, ReadError, Reader, Result, Scratch, Slab, Span, Tree,
 };
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -58,11 +58,7 @@ fn main() {
 }
 
 fn store(path: &str) -> Result<()> {
-    let objects: Arc<dyn Objects> = if fs::metadata(path).unwrap().is_file() {
-        Arc::new(Zip::open(Arc::new(Bytes::from(fs::read(path).unwrap())), Limits::default())?)
-    } else {
-        Arc::new(Folder(path.into()))
-    };
+    let objects: Arc<dyn Objects> = Arc::new(Folder(path.into()));
     let tree = Tree::open(Arc::clone(&objects), "", Limits::default())?;
     println!("version\t{}\t{}", tree.version(), tree.is_consolidated());
     for entry in tree.list()? {

@@ -4,8 +4,6 @@
 A store is written into one file: for each object a line with its length and its key, then its bytes.
 """
 
-import io
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -84,12 +82,6 @@ def main() -> None:
         group.attrs["title"] = "größe"
         lines += sums(f"v{version}", group)
         (HERE / f"v{version}.store").write_bytes(packed(store))
-        for method, name in ((zipfile.ZIP_STORED, "stored"), (zipfile.ZIP_DEFLATED, "deflated")):
-            out = io.BytesIO()
-            with zipfile.ZipFile(out, "w", method) as file:
-                for key, value in sorted(store._store_dict.items()):
-                    file.writestr(zipfile.ZipInfo(key), value.to_bytes(), compress_type=method)
-            (HERE / f"v{version}-{name}.zip").write_bytes(out.getvalue())
         zarr.consolidate_metadata(store)
         (HERE / f"v{version}-consolidated.store").write_bytes(packed(store))
     (HERE / "sums.txt").write_text("\n".join(lines) + "\n")

@@ -18,7 +18,6 @@
 //! * [`Reader::plan`] says which objects, or which ranges of them, a [`Slab`] needs. It reads nothing.
 //! * [`Reader::place`] undoes the codecs of one piece and writes its elements where they belong, in this machine's byte order. It
 //!   is a pure function over memory that the caller owns. An object that is not there stands for the fill value.
-//! * [`Zip`] is a store in one zip file.
 //!
 //! **Nothing in a store is believed.** Shapes may not overflow, sizes are compared with [`Limits`] before memory is asked for, JSON
 //! is only so deep, names cannot lead out of the store, and a codec that gives more or less than a chunk is an error.
@@ -43,7 +42,6 @@ mod meta;
 mod objects;
 mod slab;
 mod tree;
-mod zip;
 
 pub use codec::Scratch;
 pub use datatype::{Class, Datatype, Field, Native, Order, Scalar};
@@ -55,4 +53,3 @@ pub use meta::Array;
 pub use objects::{Objects, Span};
 pub use slab::{Need, Piece, Plan, Reader, Slab};
 pub use tree::{Entry, Kind, Tree};
-pub use zip::{ByteRanges, Member, Zip, fuzz_zip};

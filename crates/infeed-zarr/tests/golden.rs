@@ -3,9 +3,8 @@
 
 mod common;
 
-use bytes::Bytes;
 use common::{STORES, all, crc32, golden, objects, open, read};
-use infeed_zarr::{Entry, Json, Kind, Limits, Objects, Reader, Scratch, Slab, Span, Tree, Zip};
+use infeed_zarr::{Entry, Json, Kind, Limits, Objects, Reader, Scratch, Slab, Span, Tree};
 use std::{collections::HashMap, sync::Arc};
 
 fn expected(version: u8) -> Vec<(String, u32)> {
@@ -39,29 +38,6 @@ fn everything_is_what_zarr_python_reads() {
         assert_eq!(tree.attributes("/").unwrap(), [("title".to_owned(), Json::Text("größe".to_owned()))]);
         let names = tree.array("plain").unwrap().names;
         assert_eq!(names, [Some("time".to_owned()), Some("x".to_owned())]);
-    }
-}
-
-#[test]
-fn zip_files_are_stores() {
-    for version in [2, 3] {
-        for kind in ["stored", "deflated"] {
-            let data = Bytes::from(golden(&format!("v{version}-{kind}.zip")));
-            let zip = Zip::open(Arc::new(data.clone()), Limits::small()).unwrap();
-            let range = zip.range("plain/zarr.json").and_then(|found| match found {
-                Some(found) => Ok(Some(found)),
-                None => zip.range("plain/.zarray"),
-            });
-            match kind {
-                "stored" => {
-                    let range = range.unwrap().unwrap();
-                    assert!(data[range.start as usize..range.end as usize].starts_with(b"{"));
-                }
-                _ => assert!(range.unwrap_err().to_string().contains("deflated")),
-            }
-            assert_eq!(zip.range("nothing").unwrap(), None);
-            compare(&open(zip).unwrap());
-        }
     }
 }
 

@@ -822,6 +822,7 @@ def safetensors(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -856,6 +857,7 @@ def safetensors(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -878,6 +880,7 @@ def safetensors(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -901,6 +904,7 @@ def pt(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -940,6 +944,7 @@ def pt(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -962,6 +967,7 @@ def pt(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -986,6 +992,7 @@ def memmap(
     stride: int = 1,
     horizon: int = 0,
     gap: int = 0,
+    across: bool = False,
     targets: Sequence[str] | None = None,
     patch: Sequence[int] | None = None,
     patch_stride: int | Sequence[int] | None = None,
@@ -1019,6 +1026,7 @@ def memmap(
     * ``stride``: steps from the beginning of one window to the next
     * ``horizon``: steps behind the window that become ``NAME.target``; 0 for none
     * ``gap``: steps between a window and its target
+    * ``across``: let windows go from one file to the next, in the order of their names
     * ``targets``: the fields that have a target; all if not given
     * ``patch``: sides of the boxes that are cut out of the last axes of a row
     * ``patch_stride``: from one patch of the grid to the next, one number or one for each axis; the patch itself if
@@ -1042,6 +1050,7 @@ def memmap(
             "stride": stride,
             "horizon": horizon,
             "gap": gap,
+            "across": across,
             "targets": targets,
             "patch": patch,
             "patch_stride": patch_stride,
@@ -1260,11 +1269,11 @@ def zarr(
     """Read Zarr, versions 2 and 3: arrays as rows along an axis, or one row a store.
 
     A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders.
-    The fields are the paths of arrays without the first slash (``x``, ``train/x``); a store that is one array has
-    the field ``data``. Structures give one field for each of their members (``x.member``), complex numbers two
-    (``x.r``, ``x.i``). Numbers in either byte order, bool, times (as their numbers), and text of fixed length, one
-    a row. Values are as ``scale_factor``, ``add_offset``, ``_FillValue`` and ``valid_range`` say where an array has
-    such attributes, unless ``mask_and_scale`` is false.
+    Stores in ZIP archives (``.zip``) are read where they lie. The fields are the paths of arrays without the first
+    slash (``x``, ``train/x``); a store that is one array has the field ``data``. Structures give one field for each
+    of their members (``x.member``), complex numbers two (``x.r``, ``x.i``). Numbers in either byte order, bool,
+    times (as their numbers), and text of fixed length, one a row. Values are as ``scale_factor``, ``add_offset``,
+    ``_FillValue`` and ``valid_range`` say where an array has such attributes, unless ``mask_and_scale`` is false.
 
     ``rows`` says what a row is:
 
@@ -1342,11 +1351,11 @@ def root(
     length, and texts (``TLeafC``) are text. Without ``branches``, all are taken that can be read; ``explain()``
     tells what was left out. Only the baskets of wanted branches are read. Several files are laid end to end.
 
-    Fields of an n-tuple (``RNTuple``) are read in the same way: numbers, ``std::array``, ``std::vector`` of numbers and
-    of records, ``std::string``. Members of records are ``record.member``.
+    Fields of an n-tuple (``RNTuple``) are read in the same way: numbers, ``std::array``, ``std::vector`` of numbers
+    and of records, ``std::string``. Members of records are ``record.member``.
 
-    Trees of the same file with as many entries can be joined by number (``friends``): their fields stand beside those
-    of the tree, as ``friend.field`` where the name is taken.
+    Trees of the same file with as many entries can be joined by number (``friends``): their fields stand beside
+    those of the tree, as ``friend.field`` where the name is taken.
 
     Objects of other classes are refused by name.
 

@@ -166,3 +166,12 @@ pub struct Scratch {
     pub(crate) stored: Vec<u8>,
     pub(crate) inflate: crate::zip::Inflate,
 }
+
+impl Scratch {
+    /// Keeps a buffer for the next member of an archive, unless it is so large that not every thread should have one.
+    pub(crate) fn keep_inflated(&mut self, buffer: Vec<u8>) {
+        if buffer.capacity() <= 256 << 20 {
+            self.inflated = buffer;
+        }
+    }
+}

@@ -2,15 +2,23 @@
 
 use super::{
     error::{at_opening, at_reading},
-    stores::{Listing, range},
+    stores::{Listing, Place, range},
 };
 use crate::array::{Array, Element, Pieces, Scratch, Slab, fixed_texts};
 use infeed_core::{Dtype, Error, Result, parallel};
 use infeed_zarr::{Class, Datatype, Limits, Objects, Piece, Plan, Reader, Scalar};
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-/// The objects of an array by their keys: their numbers among those of the store, and their sizes.
-pub(super) type Places = HashMap<String, (usize, u64)>;
+/// The chunks of an array by their keys.
+pub(super) type Places = HashMap<String, Chunk>;
+
+/// A chunk, or several in a shard.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    /// The number of its object among those of the store.
+    pub(super) object: usize,
+    pub(super) place: Place,
+}
 
 /// The names of the members of an array that are fields, joined by dots; one that is empty if it has none.
 pub(super) fn members(datatype: &Datatype) -> Vec<String> {
@@ -75,20 +83,29 @@ impl ZarrArray {
     }
 
     /// Where the bytes of a piece are; `None` if its chunk was never written.
-    fn locate(&self, piece: &Piece) -> Result<Option<(usize, Range<u64>)>> {
+    fn locate(&self, piece: &Piece) -> Result<Option<Located<'_>>> {
         let Some(key) = piece.key() else { return Ok(None) };
-        let Some((object, size)) = self.places.get(key) else { return Ok(None) };
-        let range = range(piece.span(), *size).ok_or_else(|| {
-            let what = format!("its index points behind its end: it has {size} bytes");
-            Error::sample(format!("{key}: damaged Zarr data: {what}"))
-        })?;
+        let Some(chunk) = self.places.get(key) else { return Ok(None) };
+        let range = match &chunk.place {
+            Place::Shard(shard) => range(piece.span(), shard.size).ok_or_else(|| {
+                let what = format!("its index points behind its end: it has {} bytes", shard.size);
+                Error::sample(format!("{key}: damaged Zarr data: {what}"))
+            })?,
+            Place::Packed(packed) => packed.range(piece.span())?,
+        };
         let (len, most) = (range.end - range.start, Limits::default().max_chunk);
         if len > most {
             let what = format!("a stored chunk of {len} bytes is more than the limit of {most}");
             return Err(Error::sample(format!("{key}: {what}")));
         }
-        Ok(Some((*object, range)))
+        Ok(Some(Located { chunk, range }))
     }
+}
+
+/// Where the bytes of a piece are.
+struct Located<'a> {
+    chunk: &'a Chunk,
+    range: Range<u64>,
 }
 
 /// Reads the indices of all shards, on several threads: reading rows must know which bytes it needs.
@@ -170,8 +187,7 @@ impl Array for ZarrArray {
 struct Planned<'a> {
     reader: &'a Reader,
     plan: Plan,
-    /// Object and bytes of each piece.
-    places: Vec<Option<(usize, Range<u64>)>>,
+    places: Vec<Option<Located<'a>>>,
 }
 
 impl Pieces for Planned<'_> {
@@ -180,16 +196,25 @@ impl Pieces for Planned<'_> {
     }
 
     fn object(&self, piece: usize) -> usize {
-        self.places[piece].as_ref().map_or(0, |(object, _)| *object)
+        self.places[piece].as_ref().map_or(0, |at| at.chunk.object)
     }
 
     fn range(&self, piece: usize) -> Option<Range<u64>> {
-        self.places[piece].as_ref().map(|(_, range)| range.clone())
+        self.places[piece].as_ref().map(|at| at.range.clone())
     }
 
     fn place(&self, piece: usize, stored: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-        let stored = self.places[piece].is_some().then_some(stored);
+        let at = self.places[piece].as_ref();
         let piece = &self.plan.pieces()[piece];
-        self.reader.place(&self.plan, piece, stored, &mut scratch.zarr, out).map_err(at_reading)
+        let mut place = |stored: Option<&[u8]>, scratch: &mut Scratch| {
+            self.reader.place(&self.plan, piece, stored, &mut scratch.zarr, out).map_err(at_reading)
+        };
+        match at.map(|at| &at.chunk.place) {
+            None => place(None, scratch),
+            Some(Place::Shard(_)) => place(Some(stored), scratch),
+            Some(Place::Packed(packed)) => {
+                packed.open(piece.span(), stored, scratch, |object, scratch| place(Some(object), scratch))
+            }
+        }
     }
 }

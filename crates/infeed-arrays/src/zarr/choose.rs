@@ -1,9 +1,9 @@
 //! Which arrays of a store become fields.
 
 use super::{
-    array::{Places, ZarrArray, members},
+    array::{Chunk, Places, ZarrArray, members},
     error::at_opening,
-    stores::Listing,
+    stores::{Listing, Place},
 };
 use crate::{
     array::{Array as OpenArray, Dimensions, Element, NamedArrays, Scaling, number},
@@ -92,7 +92,8 @@ impl Opened {
 
     /// Opens these arrays.
     pub(super) fn open(&self, names: &[String], scale: bool, threads: usize) -> Result<Chosen> {
-        let mut out = Chosen { arrays: Vec::new(), objects: Vec::new(), dimensions: Dimensions::new() };
+        let objects = self.listing.archive().cloned().into_iter().collect();
+        let mut out = Chosen { arrays: Vec::new(), objects, dimensions: Dimensions::new() };
         let mut known: HashMap<String, Arc<Places>> = HashMap::new();
         for wanted in names {
             let (array, prefix) = self.find(wanted)?;
@@ -139,12 +140,18 @@ impl Opened {
         Ok(out)
     }
 
-    /// Adds the chunks of an array to the objects of the store.
+    /// Adds the chunks of an array to the objects of the store, of which an archive is the first and only one.
     fn places(&self, path: &str, objects: &mut Vec<Shard>) -> Places {
         let mut places = Places::new();
-        for (key, shard) in self.listing.chunks(path.trim_matches('/')) {
-            places.insert(key.clone(), (objects.len(), shard.size));
-            objects.push(shard.clone());
+        for (key, place) in self.listing.chunks(path.trim_matches('/')) {
+            let object = match place {
+                Place::Packed(_) => 0,
+                Place::Shard(shard) => {
+                    objects.push(shard.clone());
+                    objects.len() - 1
+                }
+            };
+            places.insert(key.clone(), Chunk { object, place: place.clone() });
         }
         places
     }

@@ -1,5 +1,6 @@
 //! Zarr stores: arrays as rows, a chunk in each of many objects.
 
+mod archive;
 mod array;
 mod choose;
 mod error;
@@ -23,7 +24,8 @@ pub(crate) const ENTRY: FormatEntry = FormatEntry {
     name: "zarr",
     about: "Zarr, versions 2 and 3: arrays as rows along an axis, or one row a store",
     details: "\
-A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders. \
+A path is the folder of a group or of an array, in any store that can be listed, or a folder of such folders. Stores in ZIP archives (`.zip`) \
+are read where they lie. \
 The fields are the paths of arrays without the first slash (`x`, `train/x`); a store that is one array has the field `data`. Structures \
 give one field for each of their members (`x.member`), complex numbers two (`x.r`, `x.i`). Numbers in either byte order, bool, times (as \
 their numbers), and text of fixed length, one a row. Values are as `scale_factor`, `add_offset`, `_FillValue` and `valid_range` \
@@ -59,9 +61,9 @@ const VARIABLES: Param = Param {
     about: "the arrays to read, by their paths; by their lengths, or all, if not given",
 };
 
-/// Recognises metadata, which stands for its folder.
+/// Recognises metadata, which stands for its folder, and archives.
 fn recognise(file: &FileLook<'_>) -> Option<Guess> {
-    stores::is_metadata(file.name).then(|| Guess::new(Sure::Certain))
+    (stores::is_metadata(file.name) || archive::recognise(file)).then(|| Guess::new(Sure::Certain))
 }
 
 /// Recognises a store, or a folder of stores.

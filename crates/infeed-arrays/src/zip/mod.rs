@@ -9,7 +9,7 @@ pub(crate) use packed::{Crc, Inflate, Packed, inflate_head, read};
 
 use crate::object::Object;
 use bytes::Bytes;
-use infeed_core::{Error, Result};
+use infeed_core::{Error, Result, memory};
 use std::ops::Range;
 
 /// Bytes at the end of a file that hold the end of the directory: its 22 bytes, a comment, and what points to larger ones.
@@ -26,6 +26,8 @@ const END_64: &[u8; 4] = b"PK\x06\x06";
 const LOCATOR_64: &[u8; 4] = b"PK\x06\x07";
 const ENTRY: &[u8; 4] = b"PK\x01\x02";
 const LOCAL: &[u8; 4] = b"PK\x03\x04";
+/// Bytes of a member's own header, without its name and what else stands behind it.
+const HEADER: u64 = 30;
 
 /// How a member is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +47,51 @@ pub(crate) struct Member {
     pub(crate) size: u64,
     /// Where its own header is.
     header: u64,
+    /// Where the next member begins, or the directory.
+    end: u64,
+}
+
+impl Member {
+    /// Bytes of the archive that hold the member and its own header, whose length only the header tells.
+    pub(crate) fn reach(&self) -> Range<u64> {
+        let most = self.header.saturating_add(HEADER + 2 * 0xffff).saturating_add(self.packed);
+        self.header..self.end.min(most)
+    }
+
+    /// The bytes of the member, as they are stored, out of those of its [`reach`](Self::reach).
+    pub(crate) fn body<'a>(&self, reach: &'a [u8]) -> Option<&'a [u8]> {
+        let begin = usize::try_from(behind_header(reach)?).ok()?;
+        reach.get(begin..)?.get(..usize::try_from(self.packed).ok()?)
+    }
+
+    /// Unpacks bytes as they are stored, and compares their checksum.
+    pub(crate) fn unpack<'a>(
+        &self,
+        stored: &'a [u8],
+        inflate: &mut Inflate,
+        inflated: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8]> {
+        let out = match self.method {
+            Method::Stored => stored,
+            Method::Deflated => {
+                memory::resize(inflated, usize::try_from(self.size).unwrap_or(usize::MAX))?;
+                if !inflate.whole(stored, inflated) {
+                    return Err(self.damaged("it cannot be inflated"));
+                }
+                inflated
+            }
+        };
+        let mut sum = Crc::new();
+        sum.update(out);
+        if sum.sum() != self.crc {
+            return Err(self.damaged("its checksum (CRC-32) is wrong"));
+        }
+        Ok(out)
+    }
+
+    fn damaged(&self, what: &str) -> Error {
+        Error::sample(format!("member `{}`: {what}: the file is damaged", self.name))
+    }
 }
 
 /// A number of `N` bytes.
@@ -135,7 +182,7 @@ fn lines(bytes: &[u8], count: u64, size: u64) -> Result<Vec<Member>, String> {
         if !possible || header.checked_add(packed).is_none_or(|end| end > size) {
             return refuse(format!("{inflated} bytes in {packed} at {header} of {size} are impossible"));
         }
-        out.push(Member { name, method, crc, packed, size: inflated, header });
+        out.push(Member { name, method, crc, packed, size: inflated, header, end: 0 });
     }
     Ok(out)
 }
@@ -164,8 +211,32 @@ fn larger(mut extra: &[u8], numbers: [&mut u64; 3]) -> Option<()> {
     Some(())
 }
 
-/// Reads the directory of an archive.
+/// Notes where members end: where the next one begins, or what lies behind the last.
+fn bound(members: &mut [Member], directory: u64) {
+    let mut begins: Vec<u64> = members.iter().map(|member| member.header).collect();
+    begins.sort_unstable();
+    for member in members {
+        let next = begins.partition_point(|begin| *begin <= member.header);
+        member.end = begins.get(next).copied().unwrap_or(directory).max(member.header);
+    }
+}
+
+/// Reads the directory of an archive, in which every name stands once.
 pub(crate) fn members(object: &Object) -> Result<Vec<Member>> {
+    let members = all_members(object)?;
+    let twice = members.iter().enumerate().find(|(at, one)| {
+        members.len() < 4096 && members[..*at].iter().any(|before| before.name == one.name)
+    });
+    match twice {
+        Some((_, one)) => {
+            Err(object.damaged(object.size(), format!("two members are called `{}`", one.name)))
+        }
+        None => Ok(members),
+    }
+}
+
+/// Reads the directory of an archive.
+pub(crate) fn all_members(object: &Object) -> Result<Vec<Member>> {
     let size = object.size();
     let start = size.saturating_sub(TAIL);
     let tail = object.get(start..size)?;
@@ -177,19 +248,21 @@ pub(crate) fn members(object: &Object) -> Result<Vec<Member>> {
     if len > MOST_BYTES {
         return Err(wrong(format!("a directory of {len} bytes")));
     }
+    let begin = found.range.start;
     let bytes: Bytes = if found.range.start >= start {
         tail.slice((found.range.start - start) as usize..(found.range.end - start) as usize)
     } else {
         object.get(found.range)?
     };
-    let members = lines(&bytes, found.members, size).map_err(wrong)?;
-    let twice = members.iter().enumerate().find(|(at, one)| {
-        members.len() < 4096 && members[..*at].iter().any(|before| before.name == one.name)
-    });
-    match twice {
-        Some((_, one)) => Err(wrong(format!("two members are called `{}`", one.name))),
-        None => Ok(members),
-    }
+    let mut members = lines(&bytes, found.members, size).map_err(wrong)?;
+    bound(&mut members, begin);
+    Ok(members)
+}
+
+/// Where the bytes behind a member's own header begin in it.
+fn behind_header(header: &[u8]) -> Option<u64> {
+    let header = header.get(..HEADER as usize).filter(|header| header.starts_with(LOCAL))?;
+    Some(HEADER + number::<2>(header, 26)? + number::<2>(header, 28)?)
 }
 
 /// Where the bytes of a member begin: behind its own header, whose length differs from that in the directory.
@@ -197,14 +270,8 @@ pub(crate) fn data_at(object: &Object, member: &Member) -> Result<u64> {
     let wrong = || -> Error {
         object.damaged(member.header, format!("member `{}` is not where the directory says", member.name))
     };
-    let end = member.header.checked_add(30).filter(|end| *end <= object.size()).ok_or_else(wrong)?;
-    let header = object.get(member.header..end)?;
-    if !header.starts_with(LOCAL) {
-        return Err(wrong());
-    }
-    let name = number::<2>(&header, 26).ok_or_else(wrong)?;
-    let extra = number::<2>(&header, 28).ok_or_else(wrong)?;
-    let at = end + name + extra;
+    let end = member.header.checked_add(HEADER).filter(|end| *end <= object.size()).ok_or_else(wrong)?;
+    let at = member.header + behind_header(&object.get(member.header..end)?).ok_or_else(wrong)?;
     at.checked_add(member.packed).filter(|end| *end <= object.size()).map(|_| at).ok_or_else(wrong)
 }
 
@@ -214,9 +281,13 @@ pub fn fuzz_npz(data: &[u8]) {
     let Some(found) = directory(&data[data.len() - data.len().min(TAIL as usize)..], size) else { return };
     assert!(found.range.start <= found.range.end && found.range.end <= size);
     let bytes = &data[found.range.start as usize..found.range.end as usize];
-    let Ok(members) = lines(bytes, found.members, size) else { return };
+    let Ok(mut members) = lines(bytes, found.members, size) else { return };
     assert!(members.len() as u64 <= found.members);
+    bound(&mut members, found.range.start);
     for member in members {
+        let reach = member.reach();
+        assert!(reach.start <= reach.end);
+        let _ = member.body(data.get(reach.start as usize..reach.end as usize).unwrap_or_default());
         assert!(member.header + member.packed <= size);
         assert!(member.size <= member.packed.saturating_mul(RATIO));
     }

@@ -69,14 +69,14 @@ impl std::fmt::Debug for Inflate {
 impl Inflate {
     /// Inflates all of a member. `false` if the bytes are damaged or do not give as many.
     #[cfg(not(infeed_portable))]
-    fn whole(&mut self, input: &[u8], out: &mut [u8]) -> bool {
+    pub(super) fn whole(&mut self, input: &[u8], out: &mut [u8]) -> bool {
         let inner = self.inner.get_or_insert_with(libdeflater::Decompressor::new);
         inner.deflate_decompress(input, out).is_ok_and(|made| made == out.len())
     }
 
     /// Inflates all of a member. `false` if the bytes are damaged or do not give as many.
     #[cfg(infeed_portable)]
-    fn whole(&mut self, input: &[u8], out: &mut [u8]) -> bool {
+    pub(super) fn whole(&mut self, input: &[u8], out: &mut [u8]) -> bool {
         let mut inner = Decompress::new(false);
         let done = inner.decompress(input, out, FlushDecompress::Finish);
         done == Ok(flate2::Status::StreamEnd) && inner.total_out() as usize == out.len()
@@ -132,16 +132,13 @@ pub(crate) fn read(object: &Object, member: &Member) -> Result<Bytes> {
 pub(crate) struct Packed {
     /// Where its elements are once it is inflated.
     plain: Plain,
-    name: String,
+    member: Member,
     stored: Range<u64>,
-    size: usize,
-    crc: u32,
 }
 
 impl Packed {
     pub(crate) fn new(plain: Plain, member: &Member, stored: Range<u64>) -> Self {
-        let size = usize::try_from(member.size).unwrap_or(usize::MAX);
-        Packed { plain, name: member.name.clone(), stored, size, crc: member.crc }
+        Packed { plain, member: member.clone(), stored }
     }
 }
 
@@ -183,32 +180,15 @@ impl Pieces for All<'_> {
     }
 
     fn place(&self, _: usize, stored: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-        let Packed { name, size, crc, .. } = self.array;
         let mut inflated = std::mem::take(&mut scratch.inflated);
-        memory::resize(&mut inflated, *size)?;
-        if !scratch.inflate.whole(stored, &mut inflated) {
-            return Err(Error::sample(format!("member `{name}` cannot be inflated: the file is damaged")));
-        }
-        let mut sum = Crc::new();
-        sum.update(&inflated);
-        if sum.sum() != *crc {
-            return Err(Error::sample(format!(
-                "the checksum (CRC-32) of member `{name}` is wrong: the file is damaged"
-            )));
-        }
+        let all = self.array.member.unpack(stored, &mut scratch.inflate, &mut inflated)?;
         let lost = || Error::Internal { what: "an array outside of its member".to_owned() };
         for piece in 0..self.inner.len() {
             let range = self.inner.range(piece).ok_or_else(lost)?;
-            let part = inflated.get(range.start as usize..range.end as usize).ok_or_else(lost)?;
+            let part = all.get(range.start as usize..range.end as usize).ok_or_else(lost)?;
             self.inner.place(piece, part, out, scratch)?;
         }
-        // Large buffers are not kept by every thread.
-        if inflated.capacity() <= KEPT {
-            scratch.inflated = inflated;
-        }
+        scratch.keep_inflated(inflated);
         Ok(())
     }
 }
-
-/// The most bytes that a thread keeps for the next member.
-const KEPT: usize = 256 << 20;

@@ -172,7 +172,7 @@ impl<B: Block> BlockCache<B> {
             // A block may have been too large for the memory before.
             state.slots.retain(|_, slot| !matches!(slot, Slot::Bad(_)));
         }
-        self.trim(&mut state);
+        self.trim(&mut state, false);
     }
 
     /// Sets the part of the memory for blocks that were decoded once. Where blocks come back within an epoch, as chunks do that boxes
@@ -263,7 +263,7 @@ impl<B: Block> BlockCache<B> {
                 state.decoded += bytes;
                 state.by_use.insert(used, key);
                 state.slots.insert(key, Slot::Ready { block: Arc::new(block), used, kept });
-                self.trim(state);
+                self.trim(state, true);
                 Ok(())
             }
             Err(error) => {
@@ -277,14 +277,15 @@ impl<B: Block> BlockCache<B> {
         }
     }
 
-    /// Evicts blocks until the rest fits. Blocks in use stay, because evicting them would not free memory.
-    fn trim(&self, state: &mut State<B>) {
+    /// Evicts blocks until the rest fits. Blocks in use stay, because evicting them would not free memory; so does the newest if
+    /// somebody is about to use it.
+    fn trim(&self, state: &mut State<B>, newest_stays: bool) {
         let memory = self.memory.load(Ordering::Relaxed);
         let (mut bytes, mut all_kept) = (state.bytes, state.kept);
         let mut gone = vec![];
         for (used, key) in &state.by_use {
             let over = bytes > memory;
-            if !(over || bytes - all_kept > state.passing) || *used == state.clock {
+            if !(over || bytes - all_kept > state.passing) || newest_stays && *used == state.clock {
                 break;
             }
             if let Some(Slot::Ready { block, kept, .. }) = state.slots.get(key)

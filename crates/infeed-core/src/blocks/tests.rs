@@ -141,4 +141,8 @@ fn blocks_that_nobody_needs_go_at_once() {
     assert_eq!(cache.decoded(), 4);
     cache.set_memory(Some(BLOCK));
     assert!(cache.overflows(BLOCK + 1));
+    cache.get(&keys[1..2], &block).unwrap();
+    assert!(cache.has((1, 0)));
+    cache.set_memory(Some(BLOCK - 1));
+    assert!(!cache.has((1, 0)), "it fits no longer, and nobody uses it");
 }
