@@ -8,12 +8,12 @@ use crate::{
     recipe::SourceRecipe,
     stage::StagedStore,
     store::{
-        Stores,
+        RecordedStore, Stores,
         cache::{CacheOptions, CacheStore},
     },
     stream::Opening,
 };
-use infeed_core::{Cache, Error, OpenRequest, Opened, Result, Store, StoreExt};
+use infeed_core::{Cache, Error, OpenRequest, Opened, Result, Stamp, Store, StoreExt};
 use std::sync::Arc;
 
 /// So many bytes of a damaged shard are looked at.
@@ -49,12 +49,38 @@ pub fn open_noted(recipe: &SourceRecipe, notes: &mut Vec<String>) -> Result<Open
     if let Some(folder) = &recipe.staged {
         store = Arc::clone(staged.insert(Arc::new(StagedStore::new(store, folder)?))) as _;
     }
-    let opened = open_in(store, recipe)?;
+    let opened = open_recorded(store, recipe)?;
     notes.extend(all.notes().into_iter().map(|note| format!("fetched {note}")));
     notes
         .extend(cache.map(|cache| format!("cached  {}{}", cache.describe(), what_is_kept(&*cache, &opened))));
     notes.extend(staged.map(|staged| format!("staged  {}", staged.describe())));
     Ok(opened)
+}
+
+/// Opens data. What is read of a store that is far away is kept for the next run, unless the format keeps an index of its own.
+fn open_recorded(store: Arc<dyn Store>, recipe: &SourceRecipe) -> Result<Opened> {
+    let far = recipe.paths.iter().any(|path| is_far(path) && !Opening::is_stream(path));
+    let folder = if far { format::cache_folder() } else { None };
+    let Some(folder) = folder else { return open_in(store, recipe, None) };
+    // Signatures of addresses change, and belong into no name of a file.
+    let bare = |path: &str| path.split('?').next().unwrap_or_default().to_owned();
+    let name =
+        recipe.paths.iter().fold(Stamp::default().text(&recipe.format), |name, path| name.text(&bare(path)));
+    let name = name.text(&serde_json::Value::Object(recipe.args.clone()).to_string());
+    let file = folder.join("index").join(format!("{:032x}.opened", name.get()));
+    let recorded = RecordedStore::open(store, file);
+    let opened = open_in(Arc::clone(&recorded) as _, recipe, Some(&recorded));
+    let data = match &opened {
+        Ok(Opened::Rows(source)) => source.objects().iter().map(|object| object.size).sum(),
+        _ => 0,
+    };
+    recorded.close(data);
+    opened
+}
+
+/// Whether a path leads to another machine.
+fn is_far(path: &str) -> bool {
+    path.contains("://") && !path.starts_with("file:")
 }
 
 /// What a cache can keep of the data, if its size is known.
@@ -85,9 +111,9 @@ fn cache_options(folder: &str, limit: Option<u64>) -> CacheOptions {
     CacheOptions { limit, ..CacheOptions::new(folder) }
 }
 
-fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe) -> Result<Opened> {
+fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe, recorded: Option<&RecordedStore>) -> Result<Opened> {
     let streamed = recipe.paths.iter().any(|path| Opening::is_stream(path));
-    let far = recipe.paths.iter().any(|path| path.contains("://") && !path.starts_with("file:"));
+    let far = recipe.paths.iter().any(|path| is_far(path));
     let mut seen = None;
     let entry = match recipe.format.as_str() {
         // The output of a command cannot be inspected beforehand.
@@ -98,6 +124,11 @@ fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe) -> Result<Opened> {
         name => format::entry(name)?,
     };
     format::check_arguments(entry, &recipe.args)?;
+    if let Some(recorded) = recorded
+        && entry.params.iter().any(|param| param.name == "index")
+    {
+        recorded.forget();
+    }
     let request = OpenRequest {
         entry,
         store: &store,

@@ -8,6 +8,7 @@
 //! * `remote` has the entries of object stores; the stores themselves are the crate `infeed-remote`.
 //! * [`MemoryStore`] returns slices of what it holds; for tests and generated data.
 //! * [`cache::CacheStore`] keeps what it has read from another store, on disk or in memory, for all processes of a machine.
+//! * [`RecordedStore`] keeps what is read while data is opened, for the next run.
 //! * [`conformance`] is the test suite for stores.
 //! * [`FaultyStore`] wraps any store and fails on purpose, for tests.
 //! * [`find`] turns what a user writes (globs, braces, folders, URLs) into the names a store understands.
@@ -33,6 +34,7 @@ mod faulty;
 mod local;
 mod memory;
 mod paths;
+mod recorded;
 #[cfg(feature = "remote")]
 mod remote;
 
@@ -49,5 +51,6 @@ pub use local::LocalStore;
 pub(crate) use local::guard::{any_lost, lost};
 pub use memory::MemoryStore;
 pub use paths::{braces, find};
+pub use recorded::RecordedStore;
 pub(crate) use retry::retry;
 pub use stores::Stores;
