@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The result of everything here.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why bytes could not be read, as the byte source tells it.
 pub type ReadError = Box<dyn std::error::Error + Send + Sync>;

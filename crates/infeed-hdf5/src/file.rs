@@ -88,21 +88,31 @@ impl File {
     pub fn list(&self) -> Result<Vec<Entry>> {
         let mut out = Vec::new();
         let mut entered = HashSet::from([self.root]);
-        let mut waiting = vec![(String::new(), self.root, 0)];
         let limits = &self.meta.limits;
-        while let Some((path, address, depth)) = waiting.pop() {
-            let header = Header::read(&self.meta, address).map_err(|e| e.in_object(&path))?;
-            let links = group::links(&self.meta, &self.table, &header).map_err(|e| e.in_object(&path))?;
-            for (name, link) in links {
-                let path = format!("{path}/{name}");
-                if out.len() as u64 >= limits.max_links {
-                    let (size, limit) = (out.len() as u64 + 1, limits.max_links);
-                    return Err(Error::TooLarge { what: "a number of links", size, limit });
-                }
+        // The groups of one level are looked at together, and then what is in them.
+        let (mut groups, mut depth) = (vec![(String::new(), self.root)], 0);
+        while !groups.is_empty() {
+            let links = self.meta.together(groups.len(), |at| {
+                let (path, address) = &groups[at];
+                self.links(*address).map_err(|e| e.in_object(path))
+            })?;
+            let inside = |(group, links): (&(String, u64), Vec<(String, Link)>)| {
+                let path = group.0.clone();
+                links.into_iter().map(move |(name, link)| (format!("{path}/{name}"), link))
+            };
+            let found: Vec<(String, Link)> = groups.iter().zip(links).flat_map(inside).collect();
+            if (out.len() + found.len()) as u64 > limits.max_links {
+                let (size, limit) = ((out.len() + found.len()) as u64, limits.max_links);
+                return Err(Error::TooLarge { what: "a number of links", size, limit });
+            }
+            let kinds = self.meta.together(found.len(), |at| match &found[at] {
+                (path, Link::Object(address)) => self.kind(*address).map(Some).map_err(|e| e.in_object(path)),
+                _ => Ok(None),
+            })?;
+            groups.clear();
+            for ((path, link), kind) in found.into_iter().zip(kinds) {
                 let (kind, address) = match link {
-                    Link::Object(address) => {
-                        (self.kind(address).map_err(|e| e.in_object(&path))?, Some(address))
-                    }
+                    Link::Object(address) => (kind.unwrap_or(Kind::Other), Some(address)),
                     Link::Soft(target) => (Kind::Soft(target), None),
                     Link::External { file, path } => (Kind::External { file, path }, None),
                     Link::Other(_) => (Kind::Other, None),
@@ -110,17 +120,29 @@ impl File {
                 if let (Kind::Group, Some(address)) = (&kind, address)
                     && entered.insert(address)
                 {
-                    if depth >= limits.max_depth {
-                        let (size, limit) = (u64::from(depth) + 1, u64::from(limits.max_depth));
-                        return Err(Error::TooLarge { what: "a depth of groups", size, limit });
-                    }
-                    waiting.push((path.clone(), address, depth + 1));
+                    groups.push((path.clone(), address));
                 }
                 out.push(Entry { path, kind, address });
+            }
+            depth += 1;
+            if !groups.is_empty() && depth > limits.max_depth {
+                let (size, limit) = (u64::from(depth), u64::from(limits.max_depth));
+                return Err(Error::TooLarge { what: "a depth of groups", size, limit });
             }
         }
         out.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(out)
+    }
+
+    /// Does the same with many objects of the file, such as opening them: see [`File::list`] for what it does with groups. Where the source
+    /// is far away, what all of them need is asked for at once, and `work` is begun again until nothing is missing: so it must do
+    /// nothing but read of this file, and its errors may come of bytes that are still to be asked for.
+    pub fn together<T, E>(&self, count: usize, work: impl FnMut(usize) -> Result<T, E>) -> Result<Vec<T>, E> {
+        self.meta.together(count, work)
+    }
+
+    fn links(&self, address: u64) -> Result<Vec<(String, Link)>> {
+        group::links(&self.meta, &self.table, &Header::read(&self.meta, address)?)
     }
 
     fn kind(&self, address: u64) -> Result<Kind> {
@@ -192,6 +214,14 @@ impl File {
         let Some(address) = entry.address else { return self.dataset(&entry.path) };
         let header = Header::read(&self.meta, address).map_err(|e| e.in_object(&entry.path))?;
         Dataset::parse(&self.meta, &self.table, &header, &entry.path).map_err(|e| e.in_object(&entry.path))
+    }
+
+    /// The attributes of a line of [`File::list`].
+    pub fn attributes_of(&self, entry: &Entry) -> Result<Vec<Attribute>> {
+        let Some(address) = entry.address else { return self.attributes(&entry.path) };
+        let header = Header::read(&self.meta, address);
+        let found = header.and_then(|header| attribute::all(&self.meta, &self.table, &header));
+        found.map_err(|e| e.in_object(&entry.path))
     }
 
     /// The attributes of the object at a path, by name.

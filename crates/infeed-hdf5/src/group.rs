@@ -4,7 +4,7 @@ use crate::{
     error::{Error, Result},
     header::{Header, SharedTable, kind},
     heap::{FractalHeap, LocalHeap},
-    meta::Meta,
+    meta::{Meta, TOGETHER},
     tree,
 };
 
@@ -73,11 +73,22 @@ fn check_count(meta: &Meta, count: usize) -> Result<()> {
     Ok(())
 }
 
+/// Bytes that most nodes of symbols have.
+const NODE: u64 = 1 << 10;
+
 /// The old way: a tree of nodes with symbols, whose names are in a heap.
 fn symbols(meta: &Meta, root: u64, heap: u64, out: &mut Vec<(String, Link)>) -> Result<()> {
     let heap = LocalHeap::read(meta, heap)?;
     let (o, l) = (u64::from(meta.sizes.offset), usize::from(meta.sizes.length));
+    let mut nodes = Vec::new();
     tree::v1(meta, root, 0, l, &mut |_, node| {
+        nodes.push(node);
+        Ok(())
+    })?;
+    for (at, &node) in nodes.iter().enumerate() {
+        if at % TOGETHER == 0 {
+            meta.ahead(nodes[at..].iter().map(|node| (*node, NODE)));
+        }
         let head = meta.read(node, 8)?;
         let mut cursor = meta.cursor(&head, node, "symbol node");
         cursor.signature(b"SNOD")?;
@@ -102,8 +113,8 @@ fn symbols(meta: &Meta, root: u64, heap: u64, out: &mut Vec<(String, Link)>) -> 
             };
             out.push((name, link));
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// A link message.

@@ -2,7 +2,9 @@
 //!
 //! HDF5 metadata are small structures that point at each other. Read one by one over a remote store, a file with a hundred
 //! data sets costs hundreds of round trips. Here every read brings whole aligned blocks, which are kept while they are
-//! few; the front of the file, where most metadata lie, comes first and at once.
+//! few; the front of the file, where most metadata lie, comes first and at once. Where one structure names many others, as nodes of
+//! trees do, they are asked for together ([`Meta::ahead`]); where the same is done with many objects, each step of all of them is
+//! ([`Meta::together`]).
 
 use crate::{
     cursor::{Cursor, Sizes},
@@ -12,10 +14,10 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -26,6 +28,13 @@ const BLOCK: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;
 /// Blocks that are kept.
 const KEPT: usize = 512;
+/// Structures that are asked for together, and the bytes of those that wait to be read.
+pub(crate) const TOGETHER: usize = 1024;
+const WAITING: usize = 64 << 20;
+/// What is asked for where only the first bytes of a structure are known to be needed: the rest often comes next.
+const LEAST: u64 = 1 << 10;
+/// Steps of many objects that are taken together. What needs more goes on alone.
+const STEPS: usize = 64;
 
 /// The metadata of a file.
 pub(crate) struct Meta {
@@ -36,6 +45,10 @@ pub(crate) struct Meta {
     pub(crate) sizes: Sizes,
     pub(crate) limits: Limits,
     blocks: Mutex<HashMap<u64, Bytes>>,
+    /// What was asked for ahead, by its place.
+    early: Mutex<BTreeMap<u64, Bytes>>,
+    /// Address and length of what is not here, while many objects are looked at.
+    missing: Mutex<Option<Vec<(u64, u64)>>>,
     looked: AtomicU64,
 }
 
@@ -47,9 +60,91 @@ impl fmt::Debug for Meta {
 
 impl Meta {
     pub(crate) fn new(source: Arc<dyn ByteSource>, limits: Limits) -> Self {
-        let (len, blocks) = (source.size(), Mutex::new(HashMap::new()));
         let sizes = Sizes { offset: 8, length: 8 };
-        Meta { source, len, base: 0, sizes, limits, blocks, looked: AtomicU64::new(0) }
+        Meta {
+            len: source.size(),
+            source,
+            base: 0,
+            sizes,
+            limits,
+            blocks: Mutex::default(),
+            early: Mutex::default(),
+            missing: Mutex::default(),
+            looked: AtomicU64::new(0),
+        }
+    }
+
+    /// Does the same with many objects. Where the source is far away, none of them waits for its bytes: the work is begun with all of
+    /// them, what they miss is asked for at once, and then it is begun again. So it must do nothing but read.
+    pub(crate) fn together<T, E>(
+        &self,
+        count: usize,
+        mut work: impl FnMut(usize) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let mut out: Vec<Option<T>> = (0..count).map(|_| None).collect();
+        let steps = if self.source.is_far() && count > 1 { STEPS } else { 0 };
+        for _ in 0..steps {
+            let mut wanted = Vec::new();
+            for (at, out) in out.iter_mut().enumerate().filter(|(_, out)| out.is_none()) {
+                *self.misses() = Some(Vec::new());
+                let made = work(at);
+                let missed = self.misses().take().unwrap_or_default();
+                if missed.is_empty() {
+                    *out = Some(made?);
+                }
+                wanted.extend(missed);
+                if wanted.len() >= TOGETHER {
+                    break;
+                }
+            }
+            if wanted.is_empty() {
+                break;
+            }
+            wanted.sort_unstable();
+            wanted.dedup();
+            self.ask(wanted.into_iter().map(|(address, len)| (address, len.max(LEAST))));
+        }
+        out.into_iter().enumerate().map(|(at, out)| out.map_or_else(|| work(at), Ok)).collect()
+    }
+
+    fn misses(&self) -> MutexGuard<'_, Option<Vec<(u64, u64)>>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for structures that will be read next, by address and length, all at once. A hint: near sources need none, and what is wrong
+    /// with it is told by the read.
+    pub(crate) fn ahead(&self, wanted: impl IntoIterator<Item = (u64, u64)>) {
+        // Many objects at once ask for more than one alone would.
+        if self.source.is_far() && self.misses().is_none() {
+            self.ask(wanted);
+        }
+    }
+
+    fn ask(&self, wanted: impl IntoIterator<Item = (u64, u64)>) {
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Lengths are claims.
+        let mut left = WAITING as u64;
+        let inside = |(address, len): (u64, u64)| {
+            let start = address.checked_add(self.base).filter(|start| *start < self.len)?;
+            let end = start.saturating_add(len.min(LARGE).min(left)).min(self.len);
+            let is_here =
+                (start / BLOCK..=end.saturating_sub(1).max(start) / BLOCK).all(|at| blocks.contains_key(&at));
+            left -= if is_here { 0 } else { end - start };
+            (!is_here && start < end).then_some(start..end)
+        };
+        let ranges: Vec<_> = wanted.into_iter().take(TOGETHER).filter_map(inside).collect();
+        drop(blocks);
+        if ranges.is_empty() {
+            return;
+        }
+        let Ok(found) = self.source.read_many(&ranges) else { return };
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        if early.values().map(Bytes::len).sum::<usize>() > WAITING {
+            early.clear();
+        }
+        // Copied, because a store may have read them together with what lies between them.
+        let copied = found.iter().map(|bytes| Bytes::copy_from_slice(bytes));
+        early.extend(ranges.iter().map(|range| range.start).zip(copied));
     }
 
     /// Length of the file.
@@ -75,7 +170,26 @@ impl Meta {
         if before.saturating_add(len) > limit {
             return Err(Error::TooLarge { what: "metadata", size: before.saturating_add(len), limit });
         }
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, bytes)) = early.range(..=start).next_back()
+            && start - at + len <= bytes.len() as u64
+        {
+            return Ok(bytes.slice((start - at) as usize..(start - at + len) as usize));
+        }
+        drop(early);
+        if len > 0
+            && let Some(missing) = &mut *self.misses()
+            && !self.has_blocks(start, start + len)
+        {
+            missing.push((address, len));
+            return Err(Error::Read("it was not asked for yet".into()));
+        }
         if len > LARGE { self.fetch(start, len) } else { self.gather(start, start + len) }
+    }
+
+    fn has_blocks(&self, start: u64, end: u64) -> bool {
+        let blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        (start / BLOCK..=(end - 1) / BLOCK).all(|at| blocks.contains_key(&at))
     }
 
     /// A reader over `len` bytes at an address.

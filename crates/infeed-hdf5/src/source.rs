@@ -11,6 +11,16 @@ pub trait ByteSource: Send + Sync {
 
     /// The bytes of a range. The caller never asks for bytes behind [`size`](Self::size), and expects as many as it asked for.
     fn read(&self, range: Range<u64>) -> Result<Bytes, ReadError>;
+
+    /// The bytes of several ranges. Sources that are far away ask for all of them at once.
+    fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, ReadError> {
+        ranges.iter().map(|range| self.read(range.clone())).collect()
+    }
+
+    /// Whether a read takes so long that metadata should be asked for before they are needed.
+    fn is_far(&self) -> bool {
+        false
+    }
 }
 
 impl ByteSource for Bytes {
@@ -33,5 +43,13 @@ impl<S: ByteSource + ?Sized> ByteSource for std::sync::Arc<S> {
 
     fn read(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
         (**self).read(range)
+    }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, ReadError> {
+        (**self).read_many(ranges)
+    }
+
+    fn is_far(&self) -> bool {
+        (**self).is_far()
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     open::missing,
 };
 use infeed_core::{Error, Result};
-use infeed_hdf5::{Class, Dataset, Entry, File, Kind, Value};
+use infeed_hdf5::{Attribute, Class, Dataset, Entry, File, Kind, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// How netCDF-4 marks data sets without values.
@@ -111,7 +111,7 @@ impl Chooser {
             let found = self.open(file, &all, group, names)?;
             Ok(Chosen { group: Some(format!("/{group}")), ..found })
         };
-        groups.into_iter().map(one).collect()
+        file.together(groups.len(), |at| one(groups[at]))
     }
 
     fn open(&self, file: &Arc<File>, all: &Listed<'_>, group: &str, names: &[String]) -> Result<Chosen> {
@@ -139,13 +139,14 @@ impl Chooser {
                 None => wanted.clone(),
             };
             let dimensions = all.dimensions(&dataset.path)?;
-            let texts = texts(file, name, &dataset.path)?;
+            let attributes = all.attributes(&dataset.path)?;
+            let texts = texts(file, name, &attributes)?;
             for member in chosen {
                 let field = if member.is_empty() { bare.clone() } else { format!("{bare}.{member}") };
                 let array = array::open(file, name, dataset.clone(), member)?;
                 // Members of compounds have no attributes of their own.
                 let scale = self.scale && member.is_empty();
-                let array = if scale { scaling(file, name, &dataset.path)?.apply(array) } else { array };
+                let array = if scale { scaling(file, name, &attributes)?.apply(array) } else { array };
                 let field: Arc<str> = Arc::from(field);
                 out.dimensions.insert(Arc::clone(&field), dimensions.clone());
                 if member.is_empty() {
@@ -161,34 +162,33 @@ impl Chooser {
 }
 
 /// What the attributes of a data set say about its values.
-fn scaling(file: &File, name: &str, path: &str) -> Result<Scaling> {
+fn scaling(file: &File, name: &str, attributes: &[Attribute]) -> Result<Scaling> {
     let failed = |e| at_opening(name, e);
-    let mut known: Vec<(String, Vec<f64>)> = Vec::new();
-    for attribute in file.attributes(path).map_err(failed)? {
+    let mut known: Vec<(&str, Vec<f64>)> = Vec::new();
+    for attribute in attributes {
         if SCALING_NAMES.contains(&attribute.name.as_str()) {
-            let numbers = match file.value(&attribute).map_err(failed)? {
+            let numbers = match file.value(attribute).map_err(failed)? {
                 Value::Floats(values) => values,
                 Value::Integers(values) => values.into_iter().map(|value| value as f64).collect(),
                 _ => Vec::new(),
             };
-            known.push((attribute.name, numbers));
+            known.push((&attribute.name, numbers));
         }
     }
     Ok(Scaling::of(|name| {
-        known.iter().find(|(own, _)| own == name).map_or_else(Vec::new, |(_, numbers)| numbers.clone())
+        known.iter().find(|(own, _)| *own == name).map_or_else(Vec::new, |(_, numbers)| numbers.clone())
     }))
 }
 
 /// The attributes of a data set that say what its values are counted in.
-fn texts(file: &File, name: &str, path: &str) -> Result<Vec<(String, String)>> {
-    let failed = |e| at_opening(name, e);
+fn texts(file: &File, name: &str, attributes: &[Attribute]) -> Result<Vec<(String, String)>> {
     let mut out = Vec::new();
-    for attribute in file.attributes(path).map_err(failed)? {
+    for attribute in attributes {
         if matches!(attribute.name.as_str(), "units" | "calendar")
-            && let Value::Texts(texts) = file.value(&attribute).map_err(failed)?
+            && let Value::Texts(texts) = file.value(attribute).map_err(|e| at_opening(name, e))?
             && let Some(text) = texts.into_iter().next()
         {
-            out.push((attribute.name, text));
+            out.push((attribute.name.clone(), text));
         }
     }
     Ok(out)
@@ -212,19 +212,28 @@ impl<'a> Listed<'a> {
 
     /// Leaves out what stands for a length alone: netCDF-4 writes a data set for each dimension, also for those without values.
     fn without_lengths(mut self) -> Result<Self> {
-        let mut empty = Vec::new();
-        for path in self.entries.keys() {
-            let failed = |e| at_opening(self.name, e);
-            let attributes = self.file.attributes(path).map_err(failed)?;
-            if let Some(label) = attributes.iter().find(|attribute| attribute.name == "NAME")
-                && let Value::Texts(texts) = self.file.value(label).map_err(failed)?
-                && texts.first().is_some_and(|text| text.starts_with(LENGTH_ALONE))
-            {
-                empty.push(path.clone());
-            }
-        }
-        empty.iter().for_each(|path| drop(self.entries.remove(path)));
+        let paths: Vec<String> = self.entries.keys().cloned().collect();
+        let is_length = self.file.together(paths.len(), |at| {
+            let attributes = self.attributes(&paths[at])?;
+            let Some(label) = attributes.iter().find(|attribute| attribute.name == "NAME") else {
+                return Ok::<bool, Error>(false);
+            };
+            let value = self.file.value(label).map_err(|e| at_opening(self.name, e))?;
+            let Value::Texts(texts) = value else { return Ok(false) };
+            Ok(texts.first().is_some_and(|text| text.starts_with(LENGTH_ALONE)))
+        })?;
+        let mut is_length = is_length.into_iter();
+        self.entries.retain(|_, _| is_length.next() != Some(true));
         Ok(self)
+    }
+
+    /// The attributes of a data set. It is not looked for from the root on, where that can be helped: groups can have many names.
+    fn attributes(&self, path: &str) -> Result<Vec<Attribute>> {
+        let found = match self.entries.get(path.trim_start_matches('/')) {
+            Some(entry) => self.file.attributes_of(entry),
+            None => self.file.attributes(path),
+        };
+        found.map_err(|e| at_opening(self.name, e))
     }
 
     fn paths(&self) -> impl Iterator<Item = &str> {
@@ -246,7 +255,7 @@ impl<'a> Listed<'a> {
     /// The names of the axes of a data set, as netCDF keeps them: each is the data set of that name. Empty if it has none.
     fn dimensions(&self, path: &str) -> Result<Vec<String>> {
         let failed = |e| at_opening(self.name, e);
-        let attributes = self.file.attributes(path).map_err(failed)?;
+        let attributes = self.attributes(path)?;
         let Some(list) = attributes.iter().find(|attribute| attribute.name == "DIMENSION_LIST") else {
             return Ok(Vec::new());
         };

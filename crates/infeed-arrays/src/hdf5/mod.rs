@@ -123,4 +123,12 @@ impl ByteSource for StoreBytes {
     fn read(&self, range: Range<u64>) -> std::result::Result<Bytes, ReadError> {
         self.store.read_one(&self.shard, range).map_err(|e| Box::new(e) as ReadError)
     }
+
+    fn read_many(&self, ranges: &[Range<u64>]) -> std::result::Result<Vec<Bytes>, ReadError> {
+        self.store.read(&self.shard, ranges).map_err(|e| Box::new(e) as ReadError)
+    }
+
+    fn is_far(&self) -> bool {
+        self.store.room_ahead().is_some()
+    }
 }

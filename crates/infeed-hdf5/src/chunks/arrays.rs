@@ -4,7 +4,7 @@ use super::build::{Building, strides};
 use crate::{
     cursor::Cursor,
     error::{Error, Result},
-    meta::Meta,
+    meta::{Meta, TOGETHER},
 };
 
 /// Entries of an array of chunks.
@@ -95,9 +95,17 @@ pub(super) fn fixed(building: &mut Building<'_>, address: u64) -> Result<()> {
     cursor.skip((head - 4) as usize)?;
     let bitmap = cursor.take(bitmap_len as usize)?;
     cursor.checksum()?;
-    for number in (0..pages).filter(|&number| has_page(bitmap, number)) {
+    let first = data + head + bitmap_len + 4;
+    let there = || (0..pages).filter(|&number| has_page(bitmap, number));
+    let place = |number: u64| first + number * (page * size + 4);
+    let mut asked = 0;
+    for (at, number) in there().enumerate() {
+        if at == asked {
+            meta.ahead(there().skip(at).map(|number| (place(number), page * size + 4)));
+            asked += TOGETHER;
+        }
         let (from, len) = (number * page, page.min(count - number * page));
-        let place = data + head + bitmap_len + 4 + number * (page * size + 4);
+        let place = place(number);
         let bytes = meta.read(place, len * size + 4)?;
         let mut cursor = meta.cursor(&bytes, place, "page of a fixed array");
         entries.take(building, &mut cursor, from, len)?;

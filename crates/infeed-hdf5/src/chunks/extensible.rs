@@ -8,7 +8,10 @@ use super::{
     arrays::{Entries, has_page},
     build::{Building, strides},
 };
-use crate::error::{Error, Result};
+use crate::{
+    cursor::Cursor,
+    error::{Error, Result},
+};
 
 struct Array {
     address: u64,
@@ -65,6 +68,7 @@ pub(super) fn read(building: &mut Building<'_>, address: u64) -> Result<()> {
     cursor.skip(2)?;
     array.check_owner(cursor.address()?, index)?;
     array.entries.take(building, &mut cursor, 0, inside)?;
+    array.ask_ahead(building, cursor.clone(), groups, direct_groups)?;
     let mut from = inside;
     for group in 0..groups {
         let (blocks, each) = array.group(group)?;
@@ -92,6 +96,37 @@ impl Array {
         let blocks = 1u64.checked_shl((group / 2) as u32);
         let each = 1u64.checked_shl(group.div_ceil(2) as u32).and_then(|n| n.checked_mul(self.least));
         blocks.zip(each).ok_or_else(|| Error::damaged_at(self.address, "extensible array: too many entries"))
+    }
+
+    /// Bytes of a data block or its pages, and of a secondary block.
+    fn lengths(&self, building: &Building<'_>, blocks: u64, each: u64) -> (u64, u64) {
+        let o = u64::from(building.meta.sizes.offset);
+        let pages = if each > self.page { each / self.page } else { 0 };
+        let head = 6 + o + self.offset_width;
+        let data = each.saturating_mul(self.entries.size as u64).saturating_add(head + 4 + 4 * pages);
+        let bits = blocks.saturating_mul(pages.div_ceil(8));
+        (data, blocks.saturating_mul(o).saturating_add(bits).saturating_add(head + 4))
+    }
+
+    /// Asks for the blocks that the index block names, all at once.
+    fn ask_ahead(
+        &self,
+        building: &Building<'_>,
+        mut cursor: Cursor<'_>,
+        groups: u64,
+        direct_groups: u64,
+    ) -> Result<()> {
+        let mut wanted = Vec::new();
+        for group in 0..groups {
+            let Ok((blocks, each)) = self.group(group) else { break };
+            let (data, secondary) = self.lengths(building, blocks, each);
+            let (count, len) = if group < direct_groups { (blocks, data) } else { (1, secondary) };
+            for _ in 0..count {
+                wanted.extend(cursor.address()?.map(|address| (address, len)));
+            }
+        }
+        building.meta.ahead(wanted);
+        Ok(())
     }
 
     fn check_owner(&self, owner: Option<u64>, block: u64) -> Result<()> {
@@ -128,6 +163,10 @@ impl Array {
         self.check_owner(cursor.address()?, address)?;
         cursor.skip(self.offset_width as usize)?;
         let bitmap = cursor.take(bitmap_len as usize)?;
+        let (len, _) = self.lengths(building, blocks, each);
+        let mut named = cursor.clone();
+        let addresses = (0..blocks).map_while(|_| named.address().ok()).flatten();
+        meta.ahead(addresses.map(|address| (address, len)));
         for block in 0..blocks {
             let first = from.saturating_add(block * each);
             if let Some(address) = cursor.address()?.filter(|_| first < self.end) {

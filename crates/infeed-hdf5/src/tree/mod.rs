@@ -9,9 +9,15 @@ pub(crate) use second::v2;
 #[cfg(test)]
 mod tests {
     use super::{v1, v2};
-    use crate::{checksum::lookup3, limits::Limits, meta::Meta};
+    use crate::{checksum::lookup3, error::ReadError, limits::Limits, meta::Meta, source::ByteSource};
     use bytes::Bytes;
-    use std::sync::Arc;
+    use std::{
+        ops::Range,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
 
     fn meta(data: Vec<u8>) -> Meta {
         Meta::new(Arc::new(Bytes::from(data)), Limits::small())
@@ -27,7 +33,7 @@ mod tests {
             out.extend(0u64.to_le_bytes());
             out.extend(child.to_le_bytes());
         }
-        out.resize(100, 0);
+        out.resize(out.len().max(100), 0);
         out
     }
 
@@ -51,6 +57,55 @@ mod tests {
         );
         assert!(walk(&[node(1, &[0])]).unwrap_err().contains("goes in circles"));
         assert!(walk(&[node(2, &[100]), node(0, &[7])]).unwrap_err().contains("wrong kind or level"));
+    }
+
+    /// A source that is far away, which counts how often it is asked.
+    struct Far(Bytes, AtomicUsize);
+
+    impl ByteSource for Far {
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+
+        fn read(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.read(range)
+        }
+
+        fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, ReadError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            ranges.iter().map(|range| self.0.read(range.clone())).collect()
+        }
+
+        fn is_far(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn nodes_of_a_level_are_asked_for_together() {
+        // A root, 10 nodes and 100 leaves, each in a block of its own.
+        const APART: u64 = 64 << 10;
+        let mut data = vec![0; 111 * APART as usize];
+        let mut put = |at: u64, level, children: &[u64]| {
+            let node = node(level, children);
+            data[at as usize..at as usize + node.len()].copy_from_slice(&node);
+        };
+        put(0, 2, &(1..11).map(|n| n * APART).collect::<Vec<_>>());
+        (1..11).for_each(|n| {
+            put(n * APART, 1, &(0..10).map(|k| (11 + (n - 1) * 10 + k) * APART).collect::<Vec<_>>())
+        });
+        (0..100).for_each(|leaf| put((11 + leaf) * APART, 0, &[leaf * 2, leaf * 2 + 1]));
+        let source = Arc::new(Far(data.into(), AtomicUsize::new(0)));
+        let meta = Meta::new(Arc::clone(&source) as _, Limits::default());
+        let mut out = Vec::new();
+        let give = &mut |_: &[u8], child| {
+            out.push(child);
+            Ok(())
+        };
+        v1(&meta, 0, 0, 8, give).unwrap();
+        assert_eq!(out, (0..200).collect::<Vec<u64>>());
+        assert_eq!(source.1.load(Ordering::Relaxed), 3, "one round for each level");
     }
 
     fn summed(mut data: Vec<u8>) -> Vec<u8> {

@@ -3,9 +3,9 @@
 use crate::{
     cursor::width_of,
     error::{Error, Result},
-    meta::Meta,
+    meta::{Meta, TOGETHER},
 };
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// What the widths of a node's pointers depend on.
 struct Level {
@@ -55,13 +55,21 @@ pub(crate) fn v2(
         levels.push(Level { most, all_width: width_of(all), all });
     }
     let mut seen = HashSet::new();
-    let mut waiting = vec![(root, count, usize::from(depth))];
-    while let Some((address, count, level)) = waiting.pop() {
+    // Level by level, so that the nodes of one can be asked for together.
+    let mut waiting = VecDeque::from([(root, count, usize::from(depth))]);
+    let mut asked = 0;
+    while let Some((address, count, level)) = waiting.pop_front() {
         if !seen.insert(address) {
             return Err(Error::damaged_at(address, "B-tree: a node is met twice, so it goes in circles"));
         }
         if count > levels[level].most {
             return Err(Error::damaged_at(address, "B-tree: more records than a node can hold"));
+        }
+        if asked == 0 {
+            asked = waiting.len().min(TOGETHER - 1);
+            meta.ahead([(address, node)].into_iter().chain(waiting.iter().map(|next| (next.0, node))));
+        } else {
+            asked -= 1;
         }
         let pointer =
             level.checked_sub(1).map_or(0, |below| o + count_width + levels[below].all_width) as u64;
@@ -79,7 +87,7 @@ pub(crate) fn v2(
                 let child = cursor.defined()?;
                 let records = cursor.uint(count_width)?;
                 cursor.skip(levels[level - 1].all_width)?;
-                waiting.push((child, records, level - 1));
+                waiting.push_back((child, records, level - 1));
             }
         }
         cursor.checksum()?;
