@@ -19,21 +19,31 @@ pub(in crate::store) fn find_listed(store: &dyn Store, path: &str) -> Result<Vec
             matching(store, name, &mut found)?;
             continue;
         }
-        match store.stat(std::slice::from_ref(&name)) {
-            Ok(_) => found.push(Found::File(name)),
-            Err(Error::NotFound { hint, .. }) => {
-                let bare = name.trim_end_matches('/');
-                match store.list(&format!("{bare}/")) {
-                    Ok(below) if !below.is_empty() => found.push(Found::Folder(bare.to_owned())),
-                    // Stores without listings say so; that the object is not there is what matters.
-                    Ok(_) | Err(Error::NotFound { .. }) => return Err(Error::NotFound { path: name, hint }),
-                    Err(other) => return Err(other),
-                }
-            }
-            Err(other) => return Err(other),
-        }
+        found.push(one(store, name)?);
     }
     Ok(found)
+}
+
+/// Returns the object of this name, or else the folder.
+fn one(store: &dyn Store, name: String) -> Result<Found> {
+    let bare = name.trim_end_matches('/');
+    let folder = || store.list(&format!("{bare}/")).map(|below| !below.is_empty());
+    // What looks like a folder is listed first: it will be anyway, and some servers fail when a folder is asked for as an object.
+    let looks_like_folder = bare.rsplit('/').next().is_none_or(|last| !last.contains('.'));
+    let listed = looks_like_folder.then(folder);
+    if matches!(listed, Some(Ok(true))) {
+        return Ok(Found::Folder(bare.to_owned()));
+    }
+    match store.stat(std::slice::from_ref(&name)) {
+        Ok(_) => Ok(Found::File(name)),
+        Err(Error::NotFound { hint, .. }) => match listed.unwrap_or_else(folder) {
+            Ok(true) => Ok(Found::Folder(bare.to_owned())),
+            // Stores without listings say so; that the object is not there is what matters.
+            Ok(false) | Err(Error::NotFound { .. }) => Err(Error::NotFound { path: name, hint }),
+            Err(other) => Err(other),
+        },
+        Err(other) => Err(other),
+    }
 }
 
 /// Adds the objects that match a pattern, or the one that has it as its name. A star does not match `/`, as in a shell.
