@@ -76,7 +76,7 @@ def main() -> None:
     steps = 0
     for epoch in range(loader.epoch, args.epochs):
         for batch in loader:
-            logits = trained(torch.stack(batch["x.npy"]))
+            logits = trained(batch["x.npy"])
             loss = torch.nn.functional.cross_entropy(logits, batch["cls"])
             optimizer.zero_grad()
             loss.backward()

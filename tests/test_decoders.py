@@ -185,7 +185,7 @@ def test_arguments(tmp_path):
         for i in range(4):
             out.write({"__key__": str(i), "npy": np.full((3, 4), i, np.float32), "jpg": jpeg(i, 64, 48)})
     data = infeed.open(tmp_path / "n-0.tar")
-    plain = data.decode(npy="npy", jpg="rgb").batch(4)
+    plain = data.decode(npy="npy", jpg="rgb").batch(4, ragged={"npy": "list"})
     assert isinstance(next(iter(plain.to_numpy()))["npy"], list)
     known = data.decode(npy=D.npy(shape=(3, 4), dtype="float32"), jpg=D.rgb(max_pixels=10_000)).batch(4)
     batch = next(iter(known.to_numpy()))

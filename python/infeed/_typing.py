@@ -33,6 +33,7 @@ Rest = Literal["drop", "pad"]
 # Files.
 Share = Literal["node", "job"]
 Read = Literal["mmap", "pread"]
+Lists = Literal["auto", "vary"]
 Nulls = Literal["auto", "error"]
 ArrayRows = Literal["axis", "file"]
 Hdf5Rows = Literal["axis", "file", "group"]

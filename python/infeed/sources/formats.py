@@ -21,6 +21,7 @@ from .._typing import (
     Hdf5Rows,
     IntegerDtype,
     IntegerName,
+    Lists,
     LmdbKeys,
     MemoryOrder,
     MissingImages,
@@ -432,6 +433,7 @@ def parquet(
     where: str | None = None,
     nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
+    lists: Lists = "auto",
     read: Read = "mmap",
     files: str | None = None,
     matrix: Mapping[str, Any] | None = None,
@@ -439,15 +441,17 @@ def parquet(
     """Read Parquet: row groups are decoded as a whole and shuffled as blocks.
 
     A field per column; columns inside structs are called ``a.b``. Row groups whose statistics rule ``where`` out
-    are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, other
-    nested columns are JSON. A struct of ``bytes`` and ``path``, as Hugging Face keeps images, is a field that
-    ``decode`` takes like one of a tar.
+    are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays (of one
+    shape, where the file shows that all lists of a column have one length), other nested columns are JSON. A struct
+    of ``bytes`` and ``path``, as Hugging Face keeps images, is a field that ``decode`` takes like one of a tar.
 
     * ``columns``: the only columns that are read
     * ``where``: keep the rows that fulfil a condition, such as ``age > 30 and country == 'DE'``
     * ``nulls``: ``auto``: a null is NaN in a column of floats and a missing value elsewhere; ``error``: its row is
       a bad sample
     * ``fill``: what stands in for nulls: a value for all columns that it fits, or a table of columns
+    * ``lists``: ``auto``: lists of numbers that all have one length are arrays of that shape, and one of another
+      length is a bad sample; ``vary``: lists may have any length
     * ``read``: ``mmap``: files are mapped where they lie on this machine; ``pread``: they are read by ranges
     * ``files``: a folder whose files cells may name, besides the folder of the table
     * ``matrix``: fields of many columns each, as infeed.table makes them
@@ -460,6 +464,7 @@ def parquet(
             "where": where,
             "nulls": nulls,
             "fill": fill,
+            "lists": lists,
             "read": read,
             "files": files,
             "matrix": matrix,
@@ -474,6 +479,7 @@ def arrow(
     where: str | None = None,
     nulls: Nulls = "auto",
     fill: Scalar | Mapping[str, Scalar] | None = None,
+    lists: Lists = "auto",
     split: str | None = None,
     read: Read = "mmap",
     files: str | None = None,
@@ -489,6 +495,8 @@ def arrow(
     * ``nulls``: ``auto``: a null is NaN in a column of floats and a missing value elsewhere; ``error``: its row is
       a bad sample
     * ``fill``: what stands in for nulls: a value for all columns that it fits, or a table of columns
+    * ``lists``: ``auto``: lists of numbers that all have one length are arrays of that shape, and one of another
+      length is a bad sample; ``vary``: lists may have any length
     * ``split``: the part of a data set folder that has several
     * ``read``: ``mmap``: files are mapped where they lie on this machine; ``pread``: they are read by ranges
     * ``files``: a folder whose files cells may name, besides the folder of the table
@@ -502,6 +510,7 @@ def arrow(
             "where": where,
             "nulls": nulls,
             "fill": fill,
+            "lists": lists,
             "split": split,
             "read": read,
             "files": files,

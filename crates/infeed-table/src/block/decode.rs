@@ -7,7 +7,7 @@ use crate::{
         recycle,
     },
     field::{
-        ColumnForm, ColumnPlace, Field,
+        ColumnForm, ColumnPlace, Field, even,
         loose::Filling,
         numbers::{self, Fault, Lane},
         ops::Op,
@@ -137,8 +137,14 @@ pub(crate) fn decode(
     let rows = part.kept.map_or_else(|| part.shard.block_rows()[part.block], |kept| kept.len() as u64);
     limit.check(rows.saturating_mul(row_bytes(fields, set))).map_err(|e| named(part, e))?;
     let (arrays, bad) = part.sound_columns(&wanted)?;
-    let made = self::rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| named(part, e))?;
-    Ok(Decoded { bad, ..made })
+    let mut made =
+        self::rows(part, fields, set, nulls, (&wanted, arrays), spares).map_err(|e| named(part, e))?;
+    if !bad.is_empty() {
+        made.bad.extend(bad);
+        made.bad.sort_by_key(|(row, _)| *row);
+        made.bad.dedup_by_key(|(row, _)| *row);
+    }
+    Ok(made)
 }
 
 /// The error with the name of the block.
@@ -181,6 +187,7 @@ fn rows(
     let mut stride = 0;
     let mut lanes: Vec<(usize, usize, Lane)> = vec![];
     let mut cells = vec![];
+    let mut bad = vec![];
     let mut loose = 0;
     for made in &set.made {
         let offset = stride;
@@ -201,7 +208,10 @@ fn rows(
             }
             MadeOf::Column { field: at, fill } => {
                 let field = &fields[*at];
-                let column = unpacked(checked(array(*at), field)?)?;
+                let mut column = unpacked(checked(array(*at), field)?)?;
+                if let (true, ColumnForm::Fixed(_, count)) = (field.even, &field.how) {
+                    column = even::fixed(column, &field.name, *count, &mut bad)?;
+                }
                 let (dtype, count) = match field.how {
                     ColumnForm::Number(dtype) => (dtype, 1),
                     ColumnForm::Fixed(dtype, count) => (dtype, count),
@@ -235,7 +245,9 @@ fn rows(
     drop(strips);
     drop(arrays);
     lanes.into_iter().for_each(|(_, _, lane)| recycle::give(lane.data));
-    Ok(Decoded { stride, memory: packed, cells, bad: vec![], bytes: (size + loose) as u64 })
+    bad.sort_by_key(|(row, _)| *row);
+    bad.dedup_by_key(|(row, _)| *row);
+    Ok(Decoded { stride, memory: packed, cells, bad, bytes: (size + loose) as u64 })
 }
 
 /// Checks that a column has the type of its field.

@@ -1,10 +1,11 @@
 //! Maps the columns of a table to fields.
 //!
 //! `columns` finds them in all shards. `numbers` converts a column to native numbers, with the operations of `ops`.
-//! `loose` makes values of the other columns, `json` of nested ones.
+//! `even` finds lists that all have one length. `loose` makes values of the other columns, `json` of nested ones.
 
 pub(crate) mod cell_files;
 pub(crate) mod columns;
+pub(crate) mod even;
 pub(crate) mod json;
 pub(crate) mod loose;
 pub(crate) mod numbers;
@@ -39,6 +40,8 @@ pub(crate) struct Field {
     /// The type without details that do not matter to users: dictionaries, large and view types.
     pub(crate) plain: DataType,
     pub(crate) place: ColumnPlace,
+    /// Whether its lists have one length, though its type allows others.
+    pub(crate) even: bool,
 }
 
 /// The location of a column: the top-level column, and the path down through structs.
@@ -77,7 +80,8 @@ fn walk(
     }
     match kind(column) {
         Some((how, spec)) => {
-            out.push(Field { name: name.into(), how, spec, plain: plain(column.data_type()), place });
+            let plain = plain(column.data_type());
+            out.push(Field { name: name.into(), how, spec, plain, place, even: false });
         }
         None => odd.push((name, column.data_type().clone())),
     }

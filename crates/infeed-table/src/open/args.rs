@@ -22,6 +22,8 @@ pub(crate) struct TableArgs {
     /// Fill values for nulls: by column, or under `*` for all.
     pub(crate) fill: Map<String, Json>,
     pub(crate) matrices: Vec<MatrixArgs>,
+    /// Whether lists that have one length are arrays of that shape.
+    pub(crate) even_lists: bool,
     pub(crate) reading: Reading,
     pub(crate) split: Option<String>,
     /// The folder that cells may name files of, besides that of the table.
@@ -119,6 +121,13 @@ impl TableArgs {
                 return Err(Error::argument(format!("read must be \"mmap\" or \"pread\", got \"{other}\"")));
             }
         };
+        let even_lists = match text("lists")?.as_deref() {
+            None | Some("auto") => true,
+            Some("vary") => false,
+            Some(other) => {
+                return Err(Error::argument(format!("lists must be \"auto\" or \"vary\", got \"{other}\"")));
+            }
+        };
         let fill = match get("fill") {
             None => Map::new(),
             Some(Json::Object(fill)) => fill.clone(),
@@ -145,6 +154,7 @@ impl TableArgs {
             nulls,
             fill,
             matrices,
+            even_lists,
             reading,
             split: text("split")?,
             files: text("files")?,

@@ -7,6 +7,7 @@ pub(crate) mod hugging_face;
 pub(crate) mod params;
 
 use crate::{
+    field::even,
     shard::{Blocks, avro, bytes::ShardBytes, csv, depth, ipc, limit::BlockLimit, parquet, sqlite},
     source::TableSource,
 };
@@ -120,7 +121,10 @@ fn table(format: &TableFormat, request: &OpenRequest<'_>) -> Result<TableSource>
         ShardFiles { entry: &format.entry, store, shards: &found, args: &args, limit: &limit, threads };
     let shards = (format.shards)(&files)?;
     shards.iter().try_for_each(|shard| depth::check(shard.schema(), shard.name()))?;
-    let columns = fields::columns(&shards, &args)?;
+    let mut columns = fields::columns(&shards, &args)?;
+    if args.even_lists {
+        even::settle(&mut columns, &shards);
+    }
     let fields = fields::fields(&columns, &args)?;
     let mut source = TableSource::new((format.entry.name, store, limit), shards, columns, fields, &args)?;
     if source.shards.len() == found.len() {

@@ -30,6 +30,14 @@ pub(crate) const FILL: Param = Param {
     about: "what stands in for nulls: a value for all columns that it fits, or a table of columns",
 };
 
+pub(crate) const LISTS: Param = Param {
+    name: "lists",
+    python: "Lists",
+    default: Some("\"auto\""),
+    about: "`auto`: lists of numbers that all have one length are arrays of that shape, and one of another length is a bad sample; `vary`: \
+            lists may have any length",
+};
+
 pub(crate) const READ: Param = Param {
     name: "read",
     python: "Read",

@@ -48,6 +48,11 @@ pub(crate) trait Blocks: Debug + Send + Sync {
         None
     }
 
+    /// The length that all lists of a top-level column have, as far as the shard shows it without reading much.
+    fn list_len(&self, _column: usize) -> Option<usize> {
+        None
+    }
+
     /// Whether a changed content shows in size and time of the file.
     fn shows_changes(&self) -> bool {
         true

@@ -5,6 +5,7 @@ mod index;
 mod own;
 
 use crate::{
+    field::even,
     open::{TableFormat, hugging_face, open, params},
     shard::{Blocks, bytes::ShardBytes},
 };
@@ -31,6 +32,7 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
             params::WHERE,
             params::NULLS,
             params::FILL,
+            params::LISTS,
             params::SPLIT,
             params::READ,
             params::FILES,
@@ -131,6 +133,14 @@ impl Blocks for IpcShard {
     fn will_read(&self, block: usize, _columns: &[usize]) {
         let part = &self.index.batches[block].part;
         self.input.will_read(&[(part.start, part.head + part.body)]);
+    }
+
+    /// The first and the last batch stand for all.
+    fn list_len(&self, column: usize) -> Option<usize> {
+        let filled = || (0..self.rows.len()).filter(|block| self.rows[*block] > 0);
+        let (first, last) = (filled().next()?, filled().next_back()?);
+        let len = |block| even::list_len(crate::shard::read(self, block, &[column]).ok()?.0.first()?);
+        len(first).filter(|found| first == last || len(last) == Some(*found))
     }
 
     fn column_bytes(&self, _column: usize) -> u64 {

@@ -11,6 +11,7 @@ mod strangers;
 mod thrift;
 
 use crate::{
+    field::even,
     open::{TableFormat, open, params},
     shard::{BadRow, Blocks, bytes::ShardBytes},
 };
@@ -32,14 +33,15 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
         name: "parquet",
         about: "Parquet: row groups are decoded as a whole and shuffled as blocks",
         details: "A field per column; columns inside structs are called `a.b`. Row groups whose statistics rule `where` out \
-                  are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays, \
-                  other nested columns are JSON. A struct of `bytes` and `path`, as Hugging Face keeps images, is a field \
+                  are not read. Times are whole numbers of their unit, decimals are float64, lists of numbers are arrays (of one \
+                  shape, where the file shows that all lists of a column have one length), other nested columns are JSON. A struct of `bytes` and `path`, as Hugging Face keeps images, is a field \
                   that `decode` takes like one of a tar.",
         params: &[
             params::COLUMNS,
             params::WHERE,
             params::NULLS,
             params::FILL,
+            params::LISTS,
             params::READ,
             params::FILES,
             params::MATRIX,
@@ -55,6 +57,8 @@ pub(crate) const FORMAT: TableFormat = TableFormat {
     data_sets: false,
 };
 
+/// Rows that are few enough to be read when a file is opened.
+const FEW: u64 = 4096;
 /// Rows decoded at a time by the general reader, so that the footer's claims do not determine the memory used.
 const AT_ONCE: usize = 1 << 16;
 
@@ -224,6 +228,36 @@ impl Blocks for ParquetShard {
         }
         let chunk = self.meta.metadata().row_group(block).column(first);
         ranges::range(self.meta.schema().field(column).data_type(), chunk, self.rows[block])
+    }
+
+    /// A list without items and one that is null count as a value, so that the numbers of values and rows tell. In few rows they could
+    /// do so by chance: those are read.
+    fn list_len(&self, column: usize) -> Option<usize> {
+        let (first, end) = self.leaves[column];
+        if end != first + 1 {
+            return None;
+        }
+        let mut found = None;
+        for (group, &rows) in self.meta.metadata().row_groups().iter().zip(&self.rows) {
+            let values = u64::try_from(group.column(first).num_values()).ok()?;
+            let len = values.checked_div(rows);
+            if values.checked_rem(rows).is_some_and(|rest| rest > 0)
+                || len.is_some() && found.is_some_and(|found| Some(found) != len)
+            {
+                return None;
+            }
+            found = found.or(len);
+        }
+        let len = usize::try_from(found?).ok()?;
+        if self.rows.iter().sum::<u64>() < FEW {
+            for (block, _) in self.rows.iter().enumerate().filter(|(_, rows)| **rows > 0) {
+                let read = crate::shard::read(self, block, &[column]).ok()?.0;
+                if even::list_len(read.first()?) != Some(len) {
+                    return None;
+                }
+            }
+        }
+        Some(len)
     }
 
     fn column_bytes(&self, column: usize) -> u64 {

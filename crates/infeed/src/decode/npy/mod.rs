@@ -61,7 +61,8 @@ impl Npy {
         if let Some(wanted) = self.dtype.filter(|d| *d != header.dtype) {
             let found = header.dtype;
             return Err(Error::sample(format!(
-                "the array is of {found}, not of {wanted}: say dtype=\"{found}\" to the decoder `npy`"
+                "the array is of {found}, not of {wanted}: say dtype=\"{found}\" to the decoder `npy`, or leave the field a list \
+                 if types differ: batch(..., ragged={{FIELD: \"list\"}})"
             )));
         }
         let fits = |wanted: &Vec<Dim>| {
@@ -74,7 +75,11 @@ impl Npy {
         match &self.shape {
             Some(wanted) if !fits(wanted) => {
                 let spec = FieldSpec::array(header.dtype, wanted.clone());
-                Err(Error::sample(format!("the array has the shape {:?}, not that of {spec}", header.shape)))
+                Err(Error::sample(format!(
+                    "the array has the shape {:?}, not that of {spec}; if shapes differ, give the decoder `npy` a shape \
+                     with -1 where they do, or leave the field a list: batch(..., ragged={{FIELD: \"list\"}})",
+                    header.shape
+                )))
             }
             _ => Ok(()),
         }
@@ -84,7 +89,7 @@ impl Npy {
 impl Decoder for Npy {
     fn spec(&self, encoded: &FieldSpec) -> Result<FieldSpec> {
         needs_encoded("npy", encoded)?;
-        // A spec cannot say "unknown", so without arguments this is a guess: the files decide.
+        // A spec cannot say "unknown", so without arguments this is a guess: the files decide. Plans give what some files say.
         let dtype = self.dtype.unwrap_or(Dtype::F32);
         Ok(FieldSpec::array(dtype, self.shape.clone().unwrap_or_else(|| vec![Dim::Any])))
     }

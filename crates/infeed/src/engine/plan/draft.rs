@@ -132,7 +132,8 @@ impl Draft {
             Stage::Decode { fields, optional } => {
                 for (name, decoder) in fields {
                     self.branches[0].require(name, stage.name())?;
-                    self.each(|b| b.decode(name, &decoder.name, &decoder.args, *optional))?;
+                    let args = self.told(name, &decoder.name, &decoder.args, leaves);
+                    self.each(|b| b.decode(name, &decoder.name, &args, *optional))?;
                 }
             }
             Stage::Map { name, on, args } => {

@@ -1,9 +1,9 @@
 //! The sources that a recipe reads, and the first row of each in the joined source.
 
-use super::{Opened, loads::Loads, stream::StreamFields, zips};
+use super::{Opened, loads::Loads, shapes, stream::StreamFields, zips};
 use crate::{
     read::Joined,
-    recipe::{Join, Recipe, Role, SourceRecipe, Stage},
+    recipe::{Join, PerField, Ragged, Recipe, Role, SourceRecipe, Stage},
 };
 use infeed_core::{Error, Result, Source, Stream};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(super) struct Leaves {
     /// What was opened for each source and what is done to its rows: parts that agree in both share their rows.
     keys: Vec<String>,
     starts: Vec<u64>,
+    /// What the batch stage says about fields of varying shape.
+    pub(super) ragged: PerField<Ragged>,
     /// The only leaf, if it is a stream.
     pub(super) stream: Option<Arc<dyn Stream>>,
 }
@@ -35,7 +37,7 @@ impl Leaves {
         recipe: &Recipe,
         open: &mut dyn FnMut(&SourceRecipe) -> Result<Opened>,
     ) -> Result<Self> {
-        let mut leaves = Leaves { starts: vec![0], ..Leaves::default() };
+        let mut leaves = Leaves { starts: vec![0], ragged: shapes::ragged(recipe), ..Leaves::default() };
         leaves.visit(recipe, "", &Loads::default(), open)?;
         Ok(leaves)
     }

@@ -19,6 +19,7 @@ mod loads;
 mod orders;
 mod outputs;
 mod reads;
+mod shapes;
 mod stream;
 mod targets;
 mod verify;
