@@ -461,6 +461,16 @@ def test_statistics_tell_of_requests(moto, data, monkeypatch):
     assert "requests" in str(stats) and str(stats).splitlines()[-1].startswith("verdict")
 
 
+def test_the_verdict_names_the_store(moto, data, monkeypatch, proxied):
+    """Small requests for one row at a time, each half a second away, and nobody who works with the rows."""
+    root = serve(moto, data, monkeypatch, proxied(moto, latency_ms=500))
+    loader = infeed.open(root + "t-0.tar", store={"requests": 2}).shuffle(kind="global").batch(4).to_numpy()
+    assert sum(len(batch["cls"]) for batch in loader) == 60
+    stats = loader.stats()
+    assert "the store's latency is the limit: " in stats["verdict"] and " requests in flight, " in stats["verdict"]
+    assert stats["remote"]["mean_in_flight"] > 0.5 and stats["remote"]["fastest_ms"] > 400
+
+
 def test_statistics_of_local_data_do_not():
     """In a process of its own: the counts are those of a process."""
     code = (

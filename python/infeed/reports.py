@@ -7,8 +7,6 @@ import json
 import os
 from typing import Any
 
-from . import _core
-
 
 @dataclasses.dataclass(frozen=True)
 class Field:
@@ -100,23 +98,6 @@ class Stats(dict[str, Any]):
 
     def __str__(self) -> str:
         return self._text
-
-
-def with_remote(numbers: dict[str, Any], text: str) -> str:
-    """Add what this process has asked of remote stores, with all its loaders; nothing if it has asked for nothing."""
-    remote = json.loads(_core.remote_stats())
-    numbers["remote"] = remote if remote["requests"] else None
-    if not remote["requests"]:
-        return text
-    reads = remote["reads_ready"] + remote["reads_waited"]
-    times = " / ".join(f"{ms:.0f}" for ms in remote["latency_ms"])
-    line = (
-        f"remote     {remote['requests']} requests ({remote['retries']} again, {remote['hedges']} twice), "
-        f"{remote['bytes'] / 1e6:.0f} MB, {times} ms (median, 95 %, 99 %); "
-        f"{100 * remote['reads_ready'] / max(reads, 1):.0f} % of {reads} reads did not wait"
-    )
-    body, verdict, rest = text.rpartition("verdict ")
-    return f"{body}{line}\n{verdict}{rest}"
 
 
 class Ledger(dict[str, Any]):

@@ -28,6 +28,8 @@ pub(crate) struct Counters {
     /// Reads that found their bytes here, and those that had to wait for them.
     pub(crate) ready: AtomicU64,
     pub(crate) waited: AtomicU64,
+    /// The time that all requests took, in microseconds.
+    taken_us: AtomicU64,
     latencies: Mutex<Latencies>,
 }
 
@@ -49,6 +51,7 @@ pub(crate) static COUNTERS: Counters = Counters {
     in_flight: AtomicU64::new(0),
     ready: AtomicU64::new(0),
     waited: AtomicU64::new(0),
+    taken_us: AtomicU64::new(0),
     latencies: Mutex::new(Latencies { all: [0; CLASSES], recent: [0; CLASSES] }),
 };
 
@@ -73,6 +76,10 @@ pub struct RemoteStats {
     pub reads_waited: u64,
     /// Time from a request to its last byte, in milliseconds: median, 95th and 99th percentile.
     pub latency_ms: [f64; 3],
+    /// What the fastest twentieth of the requests took at most, in milliseconds: the latency of a free link.
+    pub fastest_ms: f64,
+    /// Seconds that all requests took together: divided by the time that passed, how many were on their way.
+    pub request_s: f64,
 }
 
 /// Returns the statistics of all remote stores of this process.
@@ -89,11 +96,14 @@ pub fn all_stats() -> RemoteStats {
         reads_ready: counters.ready.load(Relaxed),
         reads_waited: counters.waited.load(Relaxed),
         latency_ms: [0.5, 0.95, 0.99].map(|share| quantile(&latencies, share) * 1e3),
+        fastest_ms: quantile(&latencies, 0.05) * 1e3,
+        request_s: counters.taken_us.load(Relaxed) as f64 / 1e6,
     }
 }
 
 impl Counters {
     pub(crate) fn count_latency(&self, time: Duration) {
+        self.taken_us.fetch_add(time.as_micros() as u64, Relaxed);
         self.latencies.hold().count(time);
     }
 

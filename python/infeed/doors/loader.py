@@ -13,7 +13,7 @@ from ..batch import GivenRun, Made
 from ..chaos import seed_of
 from ..functions.layer import Layer
 from ..launch import world
-from ..reports import Ledger, Stats, with_remote
+from ..reports import Ledger, Stats
 from . import live
 from .caches import warn_of_caches
 from .dummy import Dummy, made_up
@@ -264,7 +264,7 @@ class Loader(Numbered, Face):
             text = f"{text.rstrip()}\n{line}\n"
         if numbers["chaos"] is not None:
             numbers["chaos"]["deaths"] = 0 if self._layer is None else self._layer.runner.deaths
-        return Stats(numbers, with_remote(numbers, text))
+        return Stats(numbers, text)
 
     def explain(self) -> str:
         """The pipeline in words."""

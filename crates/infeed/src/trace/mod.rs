@@ -4,6 +4,7 @@ mod bad;
 mod cached;
 mod chaos;
 mod pace;
+mod remote;
 mod sample_cache;
 mod stats;
 mod verdict;
@@ -11,6 +12,7 @@ mod verdict;
 pub use bad::BadSample;
 pub use cached::{Cached, EpochBytes};
 pub use chaos::ChaosCounts;
+pub use remote::RemoteUse;
 pub use sample_cache::CacheUse;
 pub use stats::{StageShare, Stats};
 

@@ -1,6 +1,6 @@
 //! Statistics computed from the counters.
 
-use super::{BadSample, CacheUse, Cached, ChaosCounts, Trace, verdict};
+use super::{BadSample, CacheUse, Cached, ChaosCounts, RemoteUse, Trace, verdict};
 use infeed_core::{CacheCounts, memory::readable};
 use serde::Serialize;
 use std::{fmt, sync::atomic::Ordering::Relaxed};
@@ -57,6 +57,8 @@ pub struct Stats {
     pub chaos: Option<ChaosCounts>,
     /// What caches have done; `None` without one.
     pub cache: Option<Cached>,
+    /// What was asked of remote stores; `None` if nothing was.
+    pub remote: Option<RemoteUse>,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
     /// The bottleneck, and what to do about it.
@@ -103,6 +105,7 @@ impl Stats {
             sample_caches: Vec::new(),
             chaos: None,
             cache: None,
+            remote: None,
             damage,
             verdict: String::new(),
         };
@@ -113,6 +116,14 @@ impl Stats {
     /// Adds what caches have done.
     pub(crate) fn with_cache(self, trace: &Trace, counts: Option<CacheCounts>) -> Self {
         Stats { cache: counts.map(|counts| trace.cached.report(counts)), ..self }
+    }
+
+    /// Adds what was asked of remote stores. `request_s` are the seconds that requests took since the loader was made.
+    pub(crate) fn with_remote(mut self, remote: Option<RemoteUse>, request_s: f64) -> Self {
+        let mean_in_flight = if self.seconds > 0.0 { request_s / self.seconds } else { 0.0 };
+        self.remote = remote.map(|remote| RemoteUse { mean_in_flight, ..remote });
+        self.verdict = verdict::of(&self);
+        self
     }
 
     /// Adds the kind of network file system that the data is on.
@@ -198,6 +209,9 @@ impl fmt::Display for Stats {
                 }
                 None => writeln!(f)?,
             }
+        }
+        if let Some(remote) = &self.remote {
+            writeln!(f, "remote     {remote}")?;
         }
         for what in &self.damage {
             writeln!(f, "damage     {what}")?;

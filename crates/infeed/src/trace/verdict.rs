@@ -19,12 +19,14 @@ pub(super) fn of(stats: &Stats) -> String {
     let device = stats.device_share > 0.5;
     let from = format!("{:.0} % of the bytes come from a device", stats.device_share * 100.0);
     let busy = |name: &str| stats.stages.iter().find(|s| s.name == name).map_or(0.0, |s| s.busy);
+    let remote = stats.remote.as_ref().filter(|remote| remote.is_waited_for());
     if stats.idle_share < 0.3 {
         let shares = ["decode", "transform", "read"].map(|name| (busy(name), name));
         let (share, name) =
             shares.into_iter().fold((0.0, "decode"), |most, s| if s.0 > most.0 { s } else { most });
         let cure = match name {
             "decode" => "more threads or smaller images on disk would help",
+            "read" if remote.is_some() => &remote.map(|remote| remote.why()).unwrap_or_default(),
             "read" if device => {
                 &format!("{from}; faster storage, fewer bytes or memory for all of them would help")
             }
@@ -36,6 +38,10 @@ pub(super) fn of(stats: &Stats) -> String {
             share * 100.0,
             stats.threads
         );
+    }
+    // Workers without work wait for bytes, if somebody does.
+    if let Some(remote) = remote {
+        return format!("{waited}: {}", remote.why());
     }
     if busy("read") > 0.7 && device {
         return format!(
