@@ -30,5 +30,5 @@ mod stream;
 mod time;
 
 pub use options::StoreOptions;
-pub use stats::{RemoteStats, all_stats};
+pub use stats::{RemoteMark, RemoteStats, all_stats};
 pub use store::RemoteStore;

@@ -55,7 +55,7 @@ pub(crate) static COUNTERS: Counters = Counters {
     latencies: Mutex::new(Latencies { all: [0; CLASSES], recent: [0; CLASSES] }),
 };
 
-/// Statistics of the remote stores of this process since it began.
+/// What all remote stores of this process were asked for, and how they answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RemoteStats {
     /// Requests that were sent, tries and hedges included.
@@ -82,23 +82,73 @@ pub struct RemoteStats {
     pub request_s: f64,
 }
 
-/// Returns the statistics of all remote stores of this process.
-pub fn all_stats() -> RemoteStats {
-    let counters = &COUNTERS;
-    let latencies = counters.latencies.hold().all;
-    RemoteStats {
-        requests: counters.requests.load(Relaxed),
-        retries: counters.retries.load(Relaxed),
-        slow_downs: counters.slow_downs.load(Relaxed),
-        hedges: counters.hedges.load(Relaxed),
-        bytes: counters.bytes.load(Relaxed),
-        in_flight: counters.in_flight.load(Relaxed),
-        reads_ready: counters.ready.load(Relaxed),
-        reads_waited: counters.waited.load(Relaxed),
-        latency_ms: [0.5, 0.95, 0.99].map(|share| quantile(&latencies, share) * 1e3),
-        fastest_ms: quantile(&latencies, 0.05) * 1e3,
-        request_s: counters.taken_us.load(Relaxed) as f64 / 1e6,
+/// The counters at one moment, to tell what happened since: a loader speaks of its own time, not of what the process did before.
+#[derive(Debug, Clone)]
+pub struct RemoteMark {
+    requests: u64,
+    retries: u64,
+    slow_downs: u64,
+    hedges: u64,
+    bytes: u64,
+    ready: u64,
+    waited: u64,
+    taken_us: u64,
+    latencies: [u64; CLASSES],
+}
+
+impl RemoteMark {
+    /// The moment when the process began.
+    const BEGIN: RemoteMark = RemoteMark {
+        requests: 0,
+        retries: 0,
+        slow_downs: 0,
+        hedges: 0,
+        bytes: 0,
+        ready: 0,
+        waited: 0,
+        taken_us: 0,
+        latencies: [0; CLASSES],
+    };
+
+    /// This moment.
+    pub fn now() -> Self {
+        let counters = &COUNTERS;
+        RemoteMark {
+            requests: counters.requests.load(Relaxed),
+            retries: counters.retries.load(Relaxed),
+            slow_downs: counters.slow_downs.load(Relaxed),
+            hedges: counters.hedges.load(Relaxed),
+            bytes: counters.bytes.load(Relaxed),
+            ready: counters.ready.load(Relaxed),
+            waited: counters.waited.load(Relaxed),
+            taken_us: counters.taken_us.load(Relaxed),
+            latencies: counters.latencies.hold().all,
+        }
     }
+
+    /// Returns what happened since this moment.
+    pub fn since(&self) -> RemoteStats {
+        let now = RemoteMark::now();
+        let latencies = std::array::from_fn(|class| now.latencies[class] - self.latencies[class]);
+        RemoteStats {
+            requests: now.requests - self.requests,
+            retries: now.retries - self.retries,
+            slow_downs: now.slow_downs - self.slow_downs,
+            hedges: now.hedges - self.hedges,
+            bytes: now.bytes - self.bytes,
+            in_flight: COUNTERS.in_flight.load(Relaxed),
+            reads_ready: now.ready - self.ready,
+            reads_waited: now.waited - self.waited,
+            latency_ms: [0.5, 0.95, 0.99].map(|share| quantile(&latencies, share) * 1e3),
+            fastest_ms: quantile(&latencies, 0.05) * 1e3,
+            request_s: (now.taken_us - self.taken_us) as f64 / 1e6,
+        }
+    }
+}
+
+/// Returns the statistics of all remote stores since the process began.
+pub fn all_stats() -> RemoteStats {
+    RemoteMark::BEGIN.since()
 }
 
 impl Counters {
@@ -159,6 +209,18 @@ mod tests {
         }
         assert_eq!(quantile(&[0; CLASSES], 0.5), 0.0);
         assert_eq!(class(Duration::from_secs(10_000)), CLASSES - 1);
+    }
+
+    #[test]
+    fn a_mark_tells_what_happened_since() {
+        let fast = Duration::from_millis(1);
+        (0..100).for_each(|_| COUNTERS.count_latency(fast));
+        let mark = RemoteMark::now();
+        // Other tests count, too: these are slower than all of them.
+        (0..1000).for_each(|_| COUNTERS.count_latency(Duration::from_secs(50)));
+        let since = mark.since();
+        assert!(since.latency_ms[0] > 40_000.0 && since.request_s >= 50_000.0, "{since:?}");
+        assert!(all_stats().request_s > since.request_s);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     threads::{Engine, Equipment, Shared},
 };
 #[cfg(feature = "remote")]
-use crate::store::remote_stats;
+use crate::store::RemoteMark;
 use crate::{
     batch::Pool,
     order::{Ledger, World},
@@ -41,8 +41,9 @@ pub struct Loader {
     home: Arc<Home>,
     /// The cursor and mark of the checkpoint that was restored, for streams.
     mark: Option<(Cursor, String)>,
-    /// Seconds that requests to remote stores had taken when the loader was made.
-    request_s: f64,
+    /// What this process had asked of remote stores when the loader was made.
+    #[cfg(feature = "remote")]
+    asked: RemoteMark,
     /// The engines that were started; most have ended.
     engines: Vec<Weak<Shared>>,
 }
@@ -78,7 +79,8 @@ impl Loader {
             next: Position::default(),
             home: Arc::new(Home::new(ledger)),
             mark: None,
-            request_s: remote_use().map_or(0.0, |(_, seconds)| seconds),
+            #[cfg(feature = "remote")]
+            asked: RemoteMark::now(),
             engines: vec![],
             options,
         };
@@ -294,34 +296,34 @@ impl Loader {
         let damage = self.plan.source.damage();
         let stats = Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, damage);
         let stats = self.plan.add_to(stats, &self.trace);
-        let (remote, request_s) = remote_use().unzip();
-        let stats = stats.with_remote(remote, request_s.unwrap_or(0.0) - self.request_s);
+        let stats = stats.with_remote(self.remote_use());
         if self.options.chaos.is_some() { stats.with_chaos(&self.trace) } else { stats }
     }
-}
 
-/// What this process has asked of remote stores, and how many seconds its requests took; `None` if it asked for nothing.
-fn remote_use() -> Option<(RemoteUse, f64)> {
-    #[cfg(feature = "remote")]
-    {
-        let all = remote_stats();
-        let seen = RemoteUse {
-            requests: all.requests,
-            retries: all.retries,
-            slow_downs: all.slow_downs,
-            hedges: all.hedges,
-            bytes: all.bytes,
-            in_flight: all.in_flight,
-            mean_in_flight: 0.0,
-            reads_ready: all.reads_ready,
-            reads_waited: all.reads_waited,
-            latency_ms: all.latency_ms,
-            fastest_ms: all.fastest_ms,
-        };
-        (all.requests > 0).then_some((seen, all.request_s))
+    /// Returns what this process has asked of remote stores since the loader was made, and the seconds that its requests took;
+    /// `None` if it asked for nothing.
+    fn remote_use(&self) -> Option<(RemoteUse, f64)> {
+        #[cfg(feature = "remote")]
+        {
+            let all = self.asked.since();
+            let seen = RemoteUse {
+                requests: all.requests,
+                retries: all.retries,
+                slow_downs: all.slow_downs,
+                hedges: all.hedges,
+                bytes: all.bytes,
+                in_flight: all.in_flight,
+                mean_in_flight: 0.0,
+                reads_ready: all.reads_ready,
+                reads_waited: all.reads_waited,
+                latency_ms: all.latency_ms,
+                fastest_ms: all.fastest_ms,
+            };
+            (all.requests > 0).then_some((seen, all.request_s))
+        }
+        #[cfg(not(feature = "remote"))]
+        None
     }
-    #[cfg(not(feature = "remote"))]
-    None
 }
 
 impl Drop for Loader {

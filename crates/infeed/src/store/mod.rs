@@ -46,7 +46,7 @@ pub use faulty::{FAULTS, FaultRates, Faults, FaultyStore, inject};
 pub use infeed_core::Found;
 pub use infeed_core::pool::{Pool, PoolBuffer};
 #[cfg(feature = "remote")]
-pub use infeed_remote::{RemoteStats, all_stats as remote_stats};
+pub use infeed_remote::{RemoteMark, RemoteStats, all_stats as remote_stats};
 pub use local::LocalStore;
 pub(crate) use local::guard::{any_lost, lost};
 pub use memory::MemoryStore;

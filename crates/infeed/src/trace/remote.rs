@@ -12,7 +12,7 @@ const UNDER_WAY: f64 = 0.5;
 /// The share of reads that must have waited for a store to be the limit.
 const WAITED: f64 = 0.2;
 
-/// What this process has asked of remote stores, with all its loaders.
+/// What this process has asked of remote stores since a loader was made, with all its loaders.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RemoteUse {
     /// Requests that were sent, tries and second requests included.

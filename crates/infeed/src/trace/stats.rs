@@ -57,7 +57,7 @@ pub struct Stats {
     pub chaos: Option<ChaosCounts>,
     /// What caches have done; `None` without one.
     pub cache: Option<Cached>,
-    /// What was asked of remote stores; `None` if nothing was.
+    /// What was asked of remote stores since the loader was made; `None` if nothing was.
     pub remote: Option<RemoteUse>,
     /// What was left out of damaged shards when they were opened.
     pub damage: Vec<String>,
@@ -118,10 +118,11 @@ impl Stats {
         Stats { cache: counts.map(|counts| trace.cached.report(counts)), ..self }
     }
 
-    /// Adds what was asked of remote stores. `request_s` are the seconds that requests took since the loader was made.
-    pub(crate) fn with_remote(mut self, remote: Option<RemoteUse>, request_s: f64) -> Self {
+    /// Adds what was asked of remote stores, and the seconds that the requests took together.
+    pub(crate) fn with_remote(mut self, remote: Option<(RemoteUse, f64)>) -> Self {
+        let Some((remote, request_s)) = remote else { return self };
         let mean_in_flight = if self.seconds > 0.0 { request_s / self.seconds } else { 0.0 };
-        self.remote = remote.map(|remote| RemoteUse { mean_in_flight, ..remote });
+        self.remote = Some(RemoteUse { mean_in_flight, ..remote });
         self.verdict = verdict::of(&self);
         self
     }
