@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # Loaders.
 OnError = Literal["raise", "skip", "replace"]
+Priority = Literal["low", "normal"]
 Workers = Literal["threads", "processes", "consumer"]
 OnDeadWorker = Literal["raise", "replace"]
 StartMethod = Literal["fork", "forkserver", "spawn"]

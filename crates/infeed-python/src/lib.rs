@@ -58,6 +58,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(tables::entries, m)?)?;
     m.add_function(wrap_pyfunction!(tables::exit_when_closed, m)?)?;
     m.add_function(wrap_pyfunction!(tables::usable_cpus, m)?)?;
+    m.add_function(wrap_pyfunction!(tables::left_for_training, m)?)?;
     m.add_function(wrap_pyfunction!(tables::cache_folder, m)?)?;
     m.add_function(wrap_pyfunction!(tables::check_store, m)?)?;
     m.add_function(wrap_pyfunction!(tables::remote_stats, m)?)?;

@@ -1,7 +1,7 @@
 //! Loaders.
 
 use crate::{errors::raise, gate, plan::Plan, run::Run};
-use infeed::{Checkpoint, OnError, Options, World};
+use infeed::{Checkpoint, OnError, Options, Priority, World};
 use infeed_core::Hold;
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
@@ -51,13 +51,15 @@ impl Drop for Loader {
 #[pymethods]
 impl Loader {
     #[new]
-    #[pyo3(signature = (plan, world, *, threads=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
+    #[pyo3(signature = (plan, world, *, threads=None, priority=None, feeds_device=false, io_threads=None, prefetch=None, memory=None, on_error="raise",
         skip_unreadable=false, error_limit=1000, stall_timeout=None, persistent=true, ledger_rows=false, chaos=None, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         plan: &Plan,
         world: (u64, u64, u64, u64),
         threads: Option<usize>,
+        priority: Option<&str>,
+        feeds_device: bool,
         io_threads: Option<usize>,
         prefetch: Option<usize>,
         memory: Option<u64>,
@@ -82,8 +84,11 @@ impl Loader {
         let stall = stall_timeout.map(seconds).transpose()?;
         let (rank, size, local_rank, local_size) = world;
         let world = World { local_rank, local_size, ..World::new(rank, size).map_err(raise)? };
+        let priority = priority.map(Priority::parse).transpose().map_err(raise)?;
         let options = Options {
             threads,
+            priority,
+            feeds_device,
             io_threads,
             prefetch,
             memory,
@@ -181,6 +186,11 @@ impl Loader {
         let stats = self.with(py, |loader| loader.stats());
         let text = serde_json::to_string(&stats).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
         Ok(infeed::shown(&text).into_owned())
+    }
+
+    /// The threads of the loader in words.
+    fn explain_threads(&self, py: Python<'_>) -> String {
+        self.with(py, |loader| loader.explain_threads())
     }
 
     /// The statistics of the loader, as text.

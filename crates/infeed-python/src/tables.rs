@@ -27,6 +27,12 @@ pub(crate) fn usable_cpus() -> usize {
     infeed::engine::usable_cpus()
 }
 
+/// How many CPUs of some a loader that feeds a device leaves to the training process.
+#[pyfunction]
+pub(crate) fn left_for_training(cpus: usize) -> usize {
+    infeed::engine::left_for_training(cpus)
+}
+
 /// The folder for what infeed keeps between runs, if the environment names one.
 #[pyfunction]
 pub(crate) fn cache_folder() -> Option<std::path::PathBuf> {

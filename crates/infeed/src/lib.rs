@@ -74,7 +74,7 @@ mod families;
 mod open;
 
 pub use batch::{Batch, Column};
-pub use engine::{Checkpoint, Loader, Next, OnError, Options, Plan, Run};
+pub use engine::{Checkpoint, Loader, Next, OnError, Options, Plan, Priority, Run};
 pub use infeed_core::{Dtype, Error, Result, Value, shown};
 pub use open::{open, open_noted, open_source};
 pub use order::World;

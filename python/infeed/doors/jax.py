@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -67,6 +68,17 @@ class JaxLoader(Loader):
         super().__init__(pipeline, **options)
         if self._split is not None:
             self._full = self._split.check(pipeline, self.world.rank, self.world.size)
+
+    @property
+    def _feeds_device(self) -> bool:
+        if self.sharding is not None:
+            return any(device.platform != "cpu" for device in self.sharding.device_set)
+        if self.device is not None:
+            return getattr(self.device, "platform", "cpu") != "cpu"
+        # Asking JAX for its default device would start it, and the program may still have to say how
+        # (jax.distributed.initialize): what is installed has to do.
+        wanted = jax.config.jax_platforms
+        return wanted.split(",")[0] != "cpu" if wanted else bool(entry_points(group="jax_plugins"))
 
     @property
     def _looks_ahead(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._typing import OnDeadWorker, OnError, StartMethod, Workers
+from .._typing import OnDeadWorker, OnError, Priority, StartMethod, Workers
 from ..batch import GivenRun, Made
 from ..chaos import seed_of
 from ..functions.layer import Layer
@@ -32,7 +32,10 @@ class Loader(Numbered, Face):
 
     All options have defaults. Threads, prefetch and memory never change which batches come:
 
-    * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node)
+    * ``threads``: CPU workers (default: the CPUs this process may use, shared among the ranks of the node). A loader that
+      feeds a device leaves one of 4 to 7 CPUs, and two of more, to the training process
+    * ``priority``: ``"low"`` lets threads of the training process go first whenever they can run (the default of loaders
+      that feed a device), ``"normal"`` is the priority of the process. On Linux
     * ``io_threads``: threads that read
     * ``prefetch``: how many batches are prepared ahead of you
     * ``memory``: limit for batches and read-ahead, in bytes or as ``"2GB"``; one sample may take half of it (2 GiB
@@ -70,6 +73,7 @@ class Loader(Numbered, Face):
         pipeline: Pipeline,
         *,
         threads: int | None = None,
+        priority: Priority | None = None,
         io_threads: int | None = None,
         prefetch: int | None = None,
         memory: int | str | None = None,
@@ -94,6 +98,7 @@ class Loader(Numbered, Face):
         self.world = world(rank, world_size)
         self._options: dict[str, Any] = {
             "threads": threads,
+            "priority": priority,
             "io_threads": io_threads,
             "prefetch": prefetch,
             "memory": in_bytes(memory),
@@ -121,7 +126,7 @@ class Loader(Numbered, Face):
             # Nothing to read or decode: the engine only counts.
             self._options |= {"threads": 1, "io_threads": 1}
         place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
-        self._core = _core.Loader(plan, place, epoch=epoch, **self._options)
+        self._core = _core.Loader(plan, place, epoch=epoch, feeds_device=self._feeds_device, **self._options)
         if self._layer is not None:
             self._layer.tail.most = self._core.batch_bytes
         self._tuple = plan.tuple
@@ -141,6 +146,8 @@ class Loader(Numbered, Face):
             on_dead_worker=options["on_dead_worker"],
             on_error=on_error,
             chaos=self._options["chaos"],
+            feeds_device=self._feeds_device,
+            priority=self._options["priority"],
         )
 
     def __len__(self) -> int:
@@ -230,6 +237,11 @@ class Loader(Numbered, Face):
             warn(self)
 
     @property
+    def _feeds_device(self) -> bool:
+        """Whether batches go to a device that this process keeps busy: doors that do so say it before anything runs."""
+        return False
+
+    @property
     def _looks_ahead(self) -> bool:
         """Whether batches are taken before they are handed out: doors that override :meth:`_ahead` say so."""
         return False
@@ -267,8 +279,8 @@ class Loader(Numbered, Face):
         return Stats(numbers, text)
 
     def explain(self) -> str:
-        """The pipeline in words."""
-        return self.pipeline.explain()
+        """The pipeline and the threads of the loader in words."""
+        return self.pipeline.explain() + self._core.explain_threads()
 
     def close(self) -> None:
         """Stop all running iterations, and the threads that wait for the next epoch.

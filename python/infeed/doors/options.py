@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .._typing import BatchLayout, OnDeadWorker, OnError, StartMethod, Workers
+from .._typing import BatchLayout, OnDeadWorker, OnError, Priority, StartMethod, Workers
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -23,6 +23,7 @@ class LoaderOptions(TypedDict, total=False):
     """
 
     threads: int | None
+    priority: Priority | None
     io_threads: int | None
     prefetch: int | None
     memory: int | str | None

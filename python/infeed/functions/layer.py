@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from .._typing import OnDeadWorker, OnError, Workers
+from .._typing import OnDeadWorker, OnError, Priority, Workers
 from ..launch import World
 from .runners import runner
 from .stage import Function
@@ -34,6 +34,8 @@ class Layer:
         on_dead_worker: OnDeadWorker,
         on_error: OnError,
         chaos: int | None = None,
+        feeds_device: bool = False,
+        priority: Priority | None = None,
     ) -> None:
         if on_error == "replace":
             raise ValueError(
@@ -55,8 +57,10 @@ class Layer:
             **pipeline._collation,
         )
         self.workers = workers
-        number = max(1, _core.usable_cpus() // max(1, world.local_size)) if num_workers is None else num_workers
-        self.runner = runner(self.tail, workers, number, context, on_dead_worker, chaos)
+        number = _default_workers(world, feeds_device) if num_workers is None else num_workers
+        # Threads are not lowered: one that holds the GIL would keep the training thread waiting.
+        low = priority == "low" or (priority is None and feeds_device)
+        self.runner = runner(self.tail, workers, number, context, on_dead_worker, chaos, low=low)
         self.spent = 0
 
     def made(self, loader: Loader, run: _core.Run | GivenRun) -> Iterator[Made]:
@@ -89,6 +93,11 @@ class Layer:
     def close(self) -> None:
         """Release threads and processes."""
         self.runner.close()
+
+
+def _default_workers(world: World, feeds_device: bool) -> int:
+    cpus = max(1, _core.usable_cpus() // max(1, world.local_size))
+    return cpus - _core.left_for_training(cpus) if feeds_device else cpus
 
 
 class _Steps:

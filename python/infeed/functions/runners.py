@@ -12,6 +12,9 @@ from .._typing import OnDeadWorker, Workers, one_of
 from .tail import Result, Tail, Task
 
 T = TypeVar("T", covariant=True)
+
+#: How much lower the priority of worker processes is that work beside a training process: as for threads of the engine.
+_NICER = 10
 # Seconds to wait for the oldest result before checking for another task to hand out.
 GLANCE = 0.002
 
@@ -153,8 +156,10 @@ class InProcesses(Runner):
         context: Any = None,
         on_dead_worker: str = "raise",
         chaos: int | None = None,
+        low: bool = False,
     ) -> None:
         super().__init__(tail, workers)
+        self.low = low
         self.context = context
         self.on_dead_worker = on_dead_worker
         self.chaos = chaos
@@ -180,7 +185,7 @@ class InProcesses(Runner):
         if self._pool is None:
             replace = self.on_dead_worker == "replace"
             self._pool = Pool(
-                _Make(self.tail),
+                _Make(self.tail, self.low),
                 workers=self.workers,
                 context=self.context,
                 replace_dead=replace,
@@ -232,12 +237,15 @@ class InProcesses(Runner):
 class _Make:
     """Creates, in each worker process, the function that runs tasks."""
 
-    def __init__(self, tail: Tail) -> None:
+    def __init__(self, tail: Tail, low: bool) -> None:
         self.tail = tail
+        self.low = low
 
     def __call__(self, info: Any) -> Callable[[Task], Result]:
         from ..work import allocate
 
+        if self.low:
+            os.nice(_NICER)
         return lambda task: portable(self.tail.run(task, allocate))
 
 
@@ -261,8 +269,10 @@ def runner(
     context: Any = None,
     on_dead_worker: OnDeadWorker = "raise",
     chaos: int | None = None,
+    *,
+    low: bool = False,
 ) -> Runner:
-    """Create a runner by its name."""
+    """Create a runner by its name. ``low``: worker processes let the consumer go first."""
     one_of("on_dead_worker", on_dead_worker, OnDeadWorker)
     one_of("workers", workers, Workers)
     if workers == "consumer":
@@ -271,4 +281,4 @@ def runner(
         raise ValueError(f'num_workers must be at least 1, got {number}; workers="consumer" uses none')
     if workers == "threads":
         return InThreads(tail, number)
-    return InProcesses(tail, number, context, on_dead_worker, chaos)
+    return InProcesses(tail, number, context, on_dead_worker, chaos, low)

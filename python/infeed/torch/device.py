@@ -51,6 +51,8 @@ class DeviceLoader(TorchLoader):
         pin: bool = True,
         **options: Unpack[TorchOptions],
     ) -> None:
+        # An index alone is a CUDA device.
+        self._device_kind = "cuda" if isinstance(device, int) else torch.device(device).type
         super().__init__(pipeline, **options)
         if ahead < 1:
             raise ValueError(f"ahead must be at least 1, got {ahead}")
@@ -102,6 +104,10 @@ class DeviceLoader(TorchLoader):
             return {name: dtype for name in self._names if name in self._images or name in floats}
         self._known("dtype", list(dtype))
         return dict(dtype)
+
+    @property
+    def _feeds_device(self) -> bool:
+        return self._device_kind != "cpu"
 
     @property
     def _looks_ahead(self) -> bool:

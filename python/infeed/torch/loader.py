@@ -51,7 +51,7 @@ class TorchLoader(Loader):
 
     def explain(self) -> str:
         """The pipeline in words, and the images whose axes this door puts in another order."""
-        return self.pipeline.explain() + "".join(
+        return super().explain() + "".join(
             f"torch   {name}: N x C x H x W, a view of N x H x W x C in memory (channels_last)\n"
             for name in self._turned
         )

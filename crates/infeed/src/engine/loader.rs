@@ -14,7 +14,7 @@ use crate::store::RemoteMark;
 use crate::{
     batch::Pool,
     order::{Ledger, World},
-    trace::{RemoteUse, Stats, Trace},
+    trace::{Crew, RemoteUse, Stats, Trace},
 };
 use infeed_core::{Budget, Cursor, Error, Hold, Result, Scratch};
 use std::{
@@ -291,10 +291,20 @@ impl Loader {
         self.home.is_warm()
     }
 
+    fn crew(&self) -> Crew {
+        let Settled { threads, io_threads, cpus, priority, .. } = self.settled;
+        Crew { threads, io_threads, cpus, priority: priority.name() }
+    }
+
+    /// Describes the threads in words, as the last line of what the plan says.
+    pub fn explain_threads(&self) -> String {
+        format!("threads {}\n", self.crew())
+    }
+
     /// Returns statistics of the work done so far.
     pub fn stats(&self) -> Stats {
         let damage = self.plan.source.damage();
-        let stats = Stats::of(&self.trace, self.settled.threads, self.settled.io_threads, damage);
+        let stats = Stats::of(&self.trace, self.crew(), damage);
         let stats = self.plan.add_to(stats, &self.trace);
         let stats = stats.with_remote(self.remote_use());
         if self.options.chaos.is_some() { stats.with_chaos(&self.trace) } else { stats }

@@ -1,6 +1,6 @@
 //! Options of a run: threads, memory, error policy, rank and epochs.
 
-use super::{OnError, usable_cpus};
+use super::{OnError, Priority, priority::left_for_training, usable_cpus};
 use crate::order::{
     World,
     world::{machine_cpus, share_of_cpus},
@@ -12,8 +12,12 @@ use std::time::Duration;
 /// How a loader runs. Every option has a good default.
 #[derive(Debug, Clone, Serialize)]
 pub struct Options {
-    /// CPU workers; `None` takes the CPUs this process may use.
+    /// CPU workers; `None` takes the CPUs this process may use, less those that are left for training.
     pub threads: Option<usize>,
+    /// The priority of all threads; `None` means low if the loader feeds a device.
+    pub priority: Option<Priority>,
+    /// Whether batches go to a device that a thread of this process keeps busy.
+    pub feeds_device: bool,
     /// Threads that read; `None` follows `threads` and where the data is.
     pub io_threads: Option<usize>,
     /// Batches finished or in progress ahead of the consumer; `None` follows batch size and threads.
@@ -50,6 +54,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             threads: None,
+            priority: None,
+            feeds_device: false,
             io_threads: None,
             prefetch: None,
             memory: None,
@@ -73,6 +79,9 @@ impl Default for Options {
 pub(super) struct Settled {
     pub(super) threads: usize,
     pub(super) io_threads: usize,
+    pub(super) priority: Priority,
+    /// The CPUs of this rank.
+    pub(super) cpus: usize,
     /// Whether the data is on a network file system.
     pub(super) network: bool,
     pub(super) prefetch: usize,
@@ -116,7 +125,11 @@ impl Options {
     /// Resolves the defaults. `batch_bytes` is the size of one batch's arrays; `network` says whether the data is on a network
     /// file system.
     pub(super) fn settle(&self, batch: usize, batch_bytes: u64, network: bool) -> Result<Settled> {
-        let threads = self.threads.unwrap_or_else(|| self.cpus());
+        let cpus = self.cpus();
+        let left = if self.feeds_device { left_for_training(cpus) } else { 0 };
+        let threads = self.threads.unwrap_or(cpus - left);
+        let low = if self.feeds_device { Priority::Low } else { Priority::Normal };
+        let priority = self.priority.unwrap_or(low);
         let io_threads =
             self.io_threads.unwrap_or(if network { NETWORK_THREADS } else { threads.clamp(2, 8) });
         // Enough batches in progress that no worker waits for the tail of one, plus one to hand out.
@@ -146,7 +159,17 @@ impl Options {
         // A sample that takes more than half of it leaves no room for the batch that it belongs to.
         let sample_bytes = self.memory.map_or(DEFAULT_LIMIT, |memory| memory / 2);
         let batch_bytes = self.memory.unwrap_or(4 * DEFAULT_LIMIT);
-        Ok(Settled { threads, io_threads, network, prefetch, ahead_bytes, sample_bytes, batch_bytes })
+        Ok(Settled {
+            threads,
+            io_threads,
+            priority,
+            cpus,
+            network,
+            prefetch,
+            ahead_bytes,
+            sample_bytes,
+            batch_bytes,
+        })
     }
 }
 
@@ -169,6 +192,19 @@ mod tests {
         assert_eq!(few.settle(64, 1, true).unwrap().io_threads, 32);
         let given = Options { io_threads: Some(3), ..Options::default() };
         assert_eq!(given.settle(64, 1, true).unwrap().io_threads, 3);
+    }
+
+    #[test]
+    fn who_feeds_a_device_makes_room() {
+        let plain = Options::default().settle(64, 1, false).unwrap();
+        assert_eq!((plain.priority, plain.threads), (Priority::Normal, plain.cpus));
+        let feeding = Options { feeds_device: true, ..Options::default() };
+        let settled = feeding.settle(64, 1, false).unwrap();
+        let left = left_for_training(plain.cpus);
+        assert_eq!((settled.priority, settled.threads), (Priority::Low, plain.cpus - left));
+        let given = Options { threads: Some(4096), priority: Some(Priority::Normal), ..feeding };
+        let settled = given.settle(64, 1, false).unwrap();
+        assert_eq!((settled.priority, settled.threads), (Priority::Normal, 4096));
     }
 
     #[test]

@@ -111,6 +111,10 @@ impl Engine {
         let (shared, number) = (Arc::clone(&self.shared), self.threads.len());
         let body = move || {
             Activity::enter(number);
+            if !shared.plan.runs_user_code() {
+                // A thread that holds the GIL of Python must not wait for a core.
+                shared.settled.priority.enter();
+            }
             let _entered = signals::enter(&shared.signals);
             if catch_unwind(AssertUnwindSafe(|| life(&shared))).is_err() {
                 // Samples are guarded one by one, so this is a bug in the engine itself. Stopping is better than
@@ -175,8 +179,7 @@ impl Drop for Engine {
         self.shared.signals.cancel();
         self.shared.sleep.stop();
         self.shared.scout.end(&self.shared.plan);
-        let stream = self.shared.plan.stream.as_ref();
-        if stream.is_some_and(|plan| plan.stream.runs_user_code()) {
+        if self.shared.plan.runs_user_code() {
             // Code of the user must not run on when the interpreter ends.
             for thread in std::mem::take(&mut self.threads) {
                 let _ = thread.join();

@@ -14,6 +14,7 @@ pub use cached::{Cached, EpochBytes};
 pub use chaos::ChaosCounts;
 pub use remote::RemoteUse;
 pub use sample_cache::CacheUse;
+pub(crate) use stats::Crew;
 pub use stats::{StageShare, Stats};
 
 use bad::BadSamples;

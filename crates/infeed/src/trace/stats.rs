@@ -37,6 +37,10 @@ pub struct Stats {
     pub threads: usize,
     /// I/O threads.
     pub io_threads: usize,
+    /// The CPUs of this rank.
+    pub cpus: usize,
+    /// The priority of all these threads: `normal` or `low`.
+    pub priority: &'static str,
     /// Share of the bytes that were not in memory and came from a device, as far as that is known.
     pub device_share: f64,
     /// The kind of network file system that the data is on.
@@ -65,8 +69,30 @@ pub struct Stats {
     pub verdict: String,
 }
 
+/// The threads of a loader.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crew {
+    pub(crate) threads: usize,
+    pub(crate) io_threads: usize,
+    pub(crate) cpus: usize,
+    pub(crate) priority: &'static str,
+}
+
+impl fmt::Display for Crew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Crew { threads, cpus, priority, .. } = self;
+        write!(f, "{threads} on {cpus} CPUs, at {priority} priority")?;
+        match cpus.saturating_sub(*threads) {
+            0 => Ok(()),
+            1 => write!(f, "; 1 CPU is left to the training process"),
+            left => write!(f, "; {left} CPUs are left to the training process"),
+        }
+    }
+}
+
 impl Stats {
-    pub(crate) fn of(trace: &Trace, threads: usize, io_threads: usize, damage: Vec<String>) -> Self {
+    pub(crate) fn of(trace: &Trace, crew: Crew, damage: Vec<String>) -> Self {
+        let Crew { threads, io_threads, cpus, priority } = crew;
         let read_bytes = trace.read_bytes.load(Relaxed) as f64;
         let seconds = |ns: &std::sync::atomic::AtomicU64| ns.load(Relaxed) as f64 / 1e9;
         let (wait, work) = (seconds(&trace.wait_ns), seconds(&trace.consumer_ns));
@@ -90,6 +116,8 @@ impl Stats {
             wait_share: per(wait, all),
             threads,
             io_threads,
+            cpus,
+            priority,
             // What was announced may be more than what was read until now.
             device_share: per(trace.pace.bytes_away() as f64, read_bytes).min(1.0),
             network: None,

@@ -61,7 +61,7 @@ impl PackStream {
 
 impl Stream for PackStream {
     fn runs_user_code(&self) -> bool {
-        self.plan.stream.as_ref().is_some_and(|plan| plan.stream.runs_user_code())
+        self.plan.runs_user_code()
     }
 
     fn spec(&self) -> &Spec {

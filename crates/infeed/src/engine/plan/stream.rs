@@ -201,4 +201,9 @@ impl Plan {
     pub fn is_stream(&self) -> bool {
         self.stream.is_some()
     }
+
+    /// Whether reading the rows runs code of the user.
+    pub(in crate::engine) fn runs_user_code(&self) -> bool {
+        self.stream.as_ref().is_some_and(|plan| plan.stream.runs_user_code())
+    }
 }
