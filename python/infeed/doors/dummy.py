@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from .loader import Loader
+    from .slowing import StepTimes
 
 _TYPES = {"bool": "?", "f16": "f2", "f32": "f4", "f64": "f8"} | {
     f"{sign}{8 * size}": f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)
@@ -20,9 +22,10 @@ _TYPES = {"bool": "?", "f16": "f2", "f32": "f4", "f64": "f8"} | {
 class Dummy:
     """One batch, handed out again and again. See :meth:`infeed.Loader.dummy`."""
 
-    def __init__(self, batch: Any, steps: int | None) -> None:
+    def __init__(self, batch: Any, steps: int | None, times: StepTimes) -> None:
         self.batch = batch
         self._steps = steps
+        self._times = times
 
     def __len__(self) -> int:
         if self._steps is None:
@@ -30,7 +33,11 @@ class Dummy:
         return self._steps
 
     def __iter__(self) -> Iterator[Any]:
-        return itertools.repeat(self.batch) if self._steps is None else itertools.repeat(self.batch, self._steps)
+        now, times = time.perf_counter_ns, self._times
+        for _ in itertools.count() if self._steps is None else range(self._steps):
+            given = now()
+            yield self.batch
+            times.add(now() - given)
 
     def __repr__(self) -> str:
         return f"<Dummy, {'without end' if self._steps is None else f'{self._steps} batches'}>"

@@ -20,6 +20,7 @@ from .dummy import Dummy, made_up
 from .face import Face
 from .memory import in_bytes
 from .numbered import Numbered
+from .slowing import StepTimes, with_steps
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -133,6 +134,8 @@ class Loader(Numbered, Face):
         self._kinds = {name: kind for name, kind, _ in plan.fields}
         self._sights = pipeline._sights
         self._runs: list[_core.Run | GivenRun] = []
+        #: How long the consumer's steps take with this loader, and with its dummy batches.
+        self._steps, self._free_steps = StepTimes(), StepTimes()
         live.add(self)
 
     def _make_layer(self, on_error: OnError) -> Layer:
@@ -216,19 +219,24 @@ class Loader(Numbered, Face):
         self._runs.append(run)
         # Also called when the interpreter ends, where names of modules are gone.
         warn = warn_of_caches
+        now, steps = time.perf_counter_ns, self._steps
         try:
             if not self._looks_ahead and self._layer is None:
                 while (batch := run.next()) is not None:
+                    given = now()
                     yield self._hand_out(batch)
+                    steps.add(now() - given)
                 return
             made = self._ahead(self._made(run))
             while True:
-                start = time.perf_counter_ns()
+                start = now()
                 item = next(made, None)
                 if item is None:
                     return
-                run.received(time.perf_counter_ns() - start, item.filtered, item.bad)
+                given = now()
+                run.received(given - start, item.filtered, item.bad)
                 yield item.batch
+                steps.add(now() - given)
         finally:
             # Also reached by `break`, an exception in the loop's body and garbage collection.
             run.close()
@@ -263,14 +271,16 @@ class Loader(Numbered, Face):
 
         Training with them is as fast as training with any loader can be. Values are random (integers that are not images
         are zero, which is a valid class and token for every model); where shapes vary, it is the batch of the first
-        rows. An iteration has as many steps as an epoch of the loader, or never ends.
+        rows. An iteration has as many steps as an epoch of the loader, or never ends. Train with them for some steps, and
+        :meth:`stats` says how much longer the same steps take with the loader at work.
         """
         steps = None if endless else self._core.steps
-        return Dummy(made_up(self), steps)
+        return Dummy(made_up(self), steps, self._free_steps)
 
     def stats(self) -> Stats:
         """Rates, waits, the stage that limits the loader, and the bad samples so far."""
         numbers, text = json.loads(self._core.stats_json()), self._core.stats_text()
+        text = with_steps(numbers, text, self._steps, self._free_steps)
         if self._layer is not None:
             numbers["python"], line = self._layer.stats(numbers["seconds"])
             text = f"{text.rstrip()}\n{line}\n"
