@@ -40,25 +40,49 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// The bytes of a range, if they are known.
+    /// The bytes of a range, if they are known: of one page, or of several that follow each other. The next run may cut what it reads in
+    /// another way.
     pub(super) fn get(&mut self, identity: u128, range: &Range<u64>) -> Option<Bytes> {
-        let (start, page) = self.pages.get_mut(&identity)?.range_mut(..=range.start).next_back()?;
-        let from = usize::try_from(range.start - start).ok()?;
-        let to = from.checked_add(usize::try_from(range.end.checked_sub(range.start)?).ok()?)?;
-        let found = (to <= page.bytes.len()).then(|| page.bytes.slice(from..to))?;
-        if !std::mem::replace(&mut page.used, true) {
-            self.bytes += page.bytes.len() as u64;
+        let pages = self.pages.get_mut(&identity)?;
+        let first = *pages.range(..=range.start).next_back()?.0;
+        let (mut at, mut parts) = (range.start, Vec::new());
+        for (start, page) in pages.range(first..) {
+            let end = end_of((start, page)).min(range.end);
+            let known = *start <= at && at <= end;
+            parts.push(known.then(|| page.bytes.slice((at - start) as usize..(end - start) as usize))?);
+            at = end;
+            if at == range.end {
+                break;
+            }
         }
-        Some(found)
+        if at != range.end {
+            return None;
+        }
+        for (_, page) in pages.range_mut(first..).take(parts.len()) {
+            if !std::mem::replace(&mut page.used, true) {
+                self.bytes += page.bytes.len() as u64;
+            }
+        }
+        Some(if parts.len() == 1 { parts.remove(0) } else { parts.concat().into() })
     }
 
-    /// Adds a range that was read.
+    /// Adds a range that was read. No page lies within another: so those that follow each other are neighbours.
     pub(super) fn add(&mut self, identity: u128, start: u64, bytes: &Bytes) {
+        let pages = self.pages.entry(identity).or_default();
+        let end = start.saturating_add(bytes.len() as u64);
+        if pages.range(..=start).next_back().is_some_and(|page| end_of(page) >= end) {
+            return;
+        }
+        while let Some(within) =
+            pages.range(start..).next().filter(|page| end_of(*page) <= end).map(|(at, _)| *at)
+        {
+            let page = pages.remove(&within);
+            self.bytes -= page.filter(|page| page.used).map_or(0, |page| page.bytes.len() as u64);
+        }
         self.news = true;
         self.bytes += bytes.len() as u64;
         // Copied: what was read is part of something larger.
-        let page = Page { bytes: Bytes::copy_from_slice(bytes), used: true };
-        self.pages.entry(identity).or_default().insert(start, page);
+        pages.insert(start, Page { bytes: Bytes::copy_from_slice(bytes), used: true });
     }
 
     /// Bytes that this run has asked for.
@@ -120,6 +144,10 @@ impl Book {
         }
         Some(book)
     }
+}
+
+fn end_of((start, page): (&u64, &Page)) -> u64 {
+    start.saturating_add(page.bytes.len() as u64)
 }
 
 /// A file that only the user may read: it has parts of data.

@@ -73,6 +73,42 @@ fn what_was_read_is_not_read_again() {
 }
 
 #[test]
+fn the_next_run_may_cut_in_another_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.opened");
+    assert_eq!(open(&file, 1, &[50..60, 40..120, 0..45, 100..180], 200), 4);
+    assert_eq!(open(&file, 1, &[30..150, 0..180, 50..70, 119..121, 179..180], 200), 0);
+    assert_eq!(open(&file, 1, &[30..181], 200), 1, "one byte is missing");
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_book_knows_what_it_was_told(
+        told in proptest::collection::vec((0u8..90, 1u8..30), 0..20),
+        asked in proptest::collection::vec((0u8..90, 0u8..60), 1..20),
+    ) {
+        let bytes: Bytes = (0..150u8).collect();
+        let (mut book, mut known) = (Book::default(), [false; 150]);
+        for (start, len) in told {
+            let range = usize::from(start)..usize::from(start + len);
+            book.add(7, range.start as u64, &bytes.slice(range.clone()));
+            known[range].fill(true);
+        }
+        for (start, len) in asked {
+            let range = usize::from(start)..usize::from(start + len);
+            let got = book.get(7, &(range.start as u64..range.end as u64));
+            let all = known[range.clone()].iter().all(|known| *known);
+            if len > 0 {
+                proptest::prop_assert_eq!(got.is_some(), all);
+            }
+            if let Some(got) = got {
+                proptest::prop_assert_eq!(got, &bytes[range]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_damaged_file_counts_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.opened");
