@@ -3,7 +3,7 @@
 use super::Lease;
 use crate::order::Why;
 use infeed_core::{Dtype, Value};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// One field of a batch.
 #[derive(Debug, Clone)]
@@ -55,11 +55,9 @@ pub struct Batch {
 /// Shard and key of rows.
 pub type Names = Arc<[(Arc<str>, String)]>;
 
-/// The outcome of a sample.
+/// What became of a sample that is not in its batch as it is. All others were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It is in the batch.
-    Made,
     /// Another row took its place.
     Replaced(u64),
     /// It could not be made.
@@ -67,6 +65,9 @@ pub enum Fate {
     /// A filter dropped it.
     Filtered,
 }
+
+/// What became of such samples, by their places.
+pub type Fates = BTreeMap<usize, Fate>;
 
 impl Batch {
     /// A batch without samples and fields.

@@ -1,6 +1,6 @@
 //! A batch in progress.
 
-use super::{Batch, Column, ColumnLayout, Fate, Names, Pool, flat, lease::Open};
+use super::{Batch, Column, ColumnLayout, Fate, Fates, Names, Pool, flat, lease::Open};
 use crate::order::Why;
 use infeed_core::{Dtype, Error, Hold, Result, Scratch, Spec, Tensor, Value, memory};
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ impl Filling {
 
     /// Which of the samples that were made cannot be in one array with the others, and why. `limit` is the most bytes of one
     /// such array.
-    pub fn misfits(&self, spec: &Spec, fates: &[Fate], limit: u64) -> Vec<(usize, Error)> {
+    pub fn misfits(&self, spec: &Spec, fates: &Fates, limit: u64) -> Vec<(usize, Error)> {
         let mut bad: Vec<(usize, Error)> = Vec::new();
         for ((store, layout), (name, _)) in self.columns.iter().zip(self.layouts.iter()).zip(&spec.fields) {
             let (ColumnMemory::Loose(values), ColumnLayout::Pad { .. } | ColumnLayout::Flat { .. }) =
@@ -61,10 +61,7 @@ impl Filling {
             else {
                 continue;
             };
-            let made = |at: &usize| {
-                matches!(fates[*at], Fate::Made | Fate::Replaced(_))
-                    && bad.iter().all(|(known, _)| known != at)
-            };
+            let made = |at: &usize| is_there(fates, *at) && bad.iter().all(|(known, _)| known != at);
             let places: Vec<usize> = (0..self.samples).filter(made).collect();
             let found = match layout {
                 ColumnLayout::Pad { dtype, padding, .. } => {
@@ -108,64 +105,58 @@ impl Filling {
         out
     }
 
-    /// Closes the batch. Samples that were not made according to `fates` are taken out. The last `pads` rows are
+    /// Closes the batch. Samples that are not there according to `fates` are taken out. The last `pads` rows are
     /// repeated rows.
     pub fn finish(
         self,
         spec: &Spec,
-        fates: &[Fate],
+        fates: &Fates,
         rows: Vec<u64>,
         pads: usize,
         names: Option<Names>,
     ) -> Result<Batch> {
         let real = self.samples.saturating_sub(pads);
         let mut batch = Batch { rows, pads, names, ..Batch::empty() };
-        let mut kept: Vec<usize> = Vec::with_capacity(self.samples);
-        for (at, fate) in fates.iter().enumerate() {
-            let why = match fate {
-                Fate::Made => None,
-                Fate::Filtered => Some(Why::Filtered),
-                Fate::Bad | Fate::Replaced(_) => Some(Why::Bad),
-            };
-            if let Some(why) = why.filter(|_| at < real) {
+        let kept: Option<Vec<usize>> = (fates.values().any(|fate| !matches!(fate, Fate::Replaced(_))))
+            .then(|| (0..self.samples).filter(|at| is_there(fates, *at)).collect());
+        for (&at, fate) in fates {
+            let why = if *fate == Fate::Filtered { Why::Filtered } else { Why::Bad };
+            if at < real {
                 batch.left_out.push((batch.rows[at], why));
             }
-            match fate {
-                Fate::Bad | Fate::Filtered => continue,
-                Fate::Replaced(other) => {
-                    batch.rows[at] = *other;
-                    batch.replaced.push(kept.len());
-                }
-                Fate::Made => {}
+            if let Fate::Replaced(other) = fate {
+                batch.rows[at] = *other;
+                batch
+                    .replaced
+                    .push(kept.as_ref().map_or(at, |kept| kept.partition_point(|place| *place < at)));
             }
-            kept.push(at);
         }
-        let whole = kept.len() == self.samples;
-        if !whole {
+        if let Some(kept) = &kept {
             batch.pads = kept.iter().filter(|at| **at >= real).count();
             batch.rows = kept.iter().map(|at| batch.rows[*at]).collect();
             batch.names = batch.names.map(|names| kept.iter().map(|at| names[*at].clone()).collect());
         }
+        let count = kept.as_ref().map_or(self.samples, Vec::len);
         let mut further = vec![];
         for ((store, layout), (name, _)) in
             self.columns.into_iter().zip(self.layouts.iter()).zip(&spec.fields)
         {
             let column = match (store, layout) {
                 (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { dtype, shape, .. }) => {
-                    if !whole && bytes > 0 {
+                    if let Some(kept) = kept.as_ref().filter(|_| bytes > 0) {
                         // SAFETY: `self` is owned here, so no slot and no other slice of the slab is alive.
                         let all = unsafe { open.slab().part(0, open.slab().len()) };
                         for (to, from) in kept.iter().enumerate() {
                             all.copy_within(from * bytes..(from + 1) * bytes, to * bytes);
                         }
                     }
-                    let mut full = vec![kept.len()];
+                    let mut full = vec![count];
                     full.extend_from_slice(shape);
                     Column::Array { dtype: *dtype, shape: full, lease: Arc::new(open.seal()) }
                 }
                 (ColumnMemory::Loose(values), layout) => {
                     let mut values = values.into_held();
-                    if !whole {
+                    if let Some(kept) = &kept {
                         values = kept.iter().map(|i| std::mem::take(&mut values[*i])).collect();
                     }
                     match layout {
@@ -193,6 +184,10 @@ impl Filling {
         batch.columns.append(&mut further);
         Ok(batch)
     }
+}
+
+fn is_there(fates: &Fates, at: usize) -> bool {
+    !matches!(fates.get(&at), Some(Fate::Bad | Fate::Filtered))
 }
 
 /// The slot of one sample in a batch.

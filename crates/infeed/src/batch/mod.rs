@@ -12,7 +12,7 @@ mod padding;
 mod slab;
 
 pub use change::Change;
-pub use columns::{Batch, Column, Fate, Names};
+pub use columns::{Batch, Column, Fate, Fates, Names};
 pub use filling::{Filling, SampleSlot};
 pub use layout::{ColumnLayout, PadMask};
 pub use lease::{Lease, Pool};

@@ -6,10 +6,7 @@ use super::{
     plan::StreamPlan,
     state::{Fetched, Flight, Piece, Ready},
 };
-use crate::{
-    batch::Fate,
-    order::{Last, Mixer, Permutation, World},
-};
+use crate::order::{Last, Mixer, Permutation, World};
 use infeed_core::{At, Begin, Cursor, Error, Flow, Hold, Record, Result, StreamRow, memory::readable};
 use std::{
     collections::VecDeque,
@@ -287,14 +284,5 @@ fn flight(number: u64, epoch: u64, items: Vec<NumberedRow>, most: usize) -> Flig
             }),
         }
     }
-    Flight {
-        number,
-        epoch,
-        left: rows.len(),
-        fates: vec![Fate::Bad; rows.len()],
-        rows,
-        ready,
-        names: Some(names),
-        ..Flight::empty()
-    }
+    Flight { number, epoch, left: rows.len(), rows, ready, names: Some(names), ..Flight::empty() }
 }

@@ -13,7 +13,7 @@ use super::{
     state::{Fetched, Flight, State},
     threads::Shared,
 };
-use crate::batch::{Batch, Fate};
+use crate::batch::Batch;
 use infeed_core::Error;
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -91,7 +91,6 @@ fn plan_flight(shared: &Shared, step: Step, number: u64) -> Flight {
         ends_epoch,
         unread,
         left: rows.len(),
-        fates: vec![Fate::Bad; rows.len()],
         rows,
         ..Flight::empty()
     }

@@ -2,7 +2,7 @@
 
 use super::{options::Settled, sleep::Board};
 use crate::{
-    batch::{Batch, Fate, Filling, Names},
+    batch::{Batch, Fates, Filling, Names},
     trace::Trace,
 };
 use infeed_core::{Bytes, Cursor, Error, Record, Result};
@@ -78,8 +78,8 @@ pub(super) struct Flight {
     pub(super) filling: Option<Arc<Filling>>,
     /// Samples that are not finished yet.
     pub(super) left: usize,
-    /// The outcome of each sample.
-    pub(super) fates: Vec<Fate>,
+    /// What became of those that were not simply made.
+    pub(super) fates: Fates,
     /// Bad samples, reported when the consumer gets this batch, not when they are found.
     pub(super) bad: Vec<(u64, Error)>,
     /// The error of the earliest sample that stops the run.
@@ -261,7 +261,7 @@ impl Flight {
             ready: VecDeque::new(),
             filling: None,
             left: 0,
-            fates: vec![],
+            fates: Fates::new(),
             bad: vec![],
             error: None,
             done: None,

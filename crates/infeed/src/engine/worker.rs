@@ -12,7 +12,7 @@ use super::{
     state::{Fetched, Flight, Job, Piece, Ready, Task},
     threads::Shared,
 };
-use crate::batch::{Batch, Fate, Filling, Names};
+use crate::batch::{Batch, Fate, Fates, Filling, Names};
 use infeed_core::{Context, Error, Hold, Result, Rng, Scratch};
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -55,9 +55,8 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
                 announce(shared, &coming);
                 disturb(shared, &piece);
                 if shared.plan.bulk.is_some() && filling.error().is_none() && fill(shared, &piece, &filling) {
-                    let fates = piece.places.iter().map(|place| (*place, Fate::Made)).collect();
                     drop(filling);
-                    close(shared, &piece, names, PieceMade { fates, ..PieceMade::default() }, scratch);
+                    close(shared, &piece, names, PieceMade::default(), scratch);
                     continue;
                 }
                 let start = Instant::now();
@@ -82,8 +81,8 @@ fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
 /// The outcome of a piece.
 #[derive(Default)]
 struct PieceMade {
-    /// By place.
-    fates: Vec<(usize, Fate)>,
+    /// Of samples that were not simply made.
+    fates: Fates,
     bad: Vec<(u64, Error)>,
     /// The error that stops the run, and its place.
     error: Option<(usize, Error)>,
@@ -98,7 +97,7 @@ fn make_piece(
     scratch: &mut Scratch,
 ) -> (Piece, PieceMade) {
     let Ready { piece, records } = ready;
-    let mut made = PieceMade::default();
+    let (mut made, read) = (PieceMade::default(), records.len());
     if let Some(error) = filling.error() {
         made.fates = piece.places.iter().map(|place| (*place, Fate::Bad)).collect();
         made.error = piece.places.first().map(|place| (*place, error.clone()));
@@ -109,14 +108,18 @@ fn make_piece(
         shared.activity.next(Doing::Making(*row));
         let slot = SampleJob { shared, filling, place: *place, epoch: piece.epoch, row: *row, name };
         match slot.make(record, scratch, &mut made.bad) {
-            Ok(fate) => made.fates.push((*place, fate)),
+            Ok(fate) => made.fates.extend(fate.map(|fate| (*place, fate))),
             Err(e) => {
-                made.fates.push((*place, Fate::Bad));
+                made.fates.insert(*place, Fate::Bad);
                 if made.error.as_ref().is_none_or(|(p, _)| p > place) {
                     made.error = Some((*place, e));
                 }
             }
         }
+    }
+    if let Some(place) = piece.places.get(read) {
+        made.error =
+            Some((*place, Error::Internal { what: "fewer records were read than asked for".to_owned() }));
     }
     if let Some(error) = lost_mapping(shared, &piece) {
         made.error = piece.places.first().map(|place| (*place, error));
@@ -131,10 +134,8 @@ fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, 
     let mut state = shared.sleep.lock();
     state.ahead -= piece.bytes;
     let Some(flight) = state.flight(number) else { return };
-    flight.left -= fates.len();
-    for (place, fate) in fates {
-        flight.fates[place] = fate;
-    }
+    flight.left -= piece.places.len();
+    flight.fates.extend(fates);
     flight.bad.extend(bad);
     if let Some((place, e)) = error
         && flight.error.as_ref().is_none_or(|(p, _)| *p > place)
@@ -171,7 +172,7 @@ fn close(shared: &Shared, piece: &Piece, names: Option<Names>, made: PieceMade, 
 
 /// A batch whose samples are made.
 struct Unfinished<'a> {
-    fates: Vec<Fate>,
+    fates: Fates,
     rows: Vec<u64>,
     pads: usize,
     names: Option<Names>,
@@ -190,7 +191,7 @@ fn finish(shared: &Shared, filling: Filling, of: Unfinished<'_>) -> Result<Batch
         if shared.on_error == OnError::Raise {
             return Err(error);
         }
-        fates[place] = Fate::Bad;
+        fates.insert(place, Fate::Bad);
     }
     filling.finish(spec, &fates, rows, pads, names)
 }
@@ -219,16 +220,16 @@ struct SampleJob<'a> {
 }
 
 impl SampleJob<'_> {
-    /// Makes the sample according to the policy. An error stops the run.
+    /// Makes the sample according to the policy. Returns what became of it, if it was not simply made. An error stops the run.
     fn make(
         &self,
         record: Result<Fetched>,
         scratch: &mut Scratch,
         bad: &mut Vec<(u64, Error)>,
-    ) -> Result<Fate> {
+    ) -> Result<Option<Fate>> {
         let SampleJob { shared, epoch, row, .. } = *self;
         let error = match self.attempt(record, scratch) {
-            Ok(kept) => return Ok(if kept { Fate::Made } else { Fate::Filtered }),
+            Ok(kept) => return Ok((!kept).then_some(Fate::Filtered)),
             Err(error) => error,
         };
         // A row that cannot be read now is not a bad row: leaving it out would lose it without a reason in the data.
@@ -240,7 +241,7 @@ impl SampleJob<'_> {
             return Err(error);
         }
         if shared.on_error == OnError::Skip {
-            return Ok(Fate::Bad);
+            return Ok(Some(Fate::Bad));
         }
         // Only rows of this order: rows of another split must not get in.
         let order = &shared.plan.order;
@@ -252,7 +253,7 @@ impl SampleJob<'_> {
             let instead = SampleJob { row: other, name: None, ..*self };
             let found = fetch_one(shared, other).map(|record| Fetched::Stored(record, None));
             match instead.attempt(found, scratch) {
-                Ok(true) => return Ok(Fate::Replaced(other)),
+                Ok(true) => return Ok(Some(Fate::Replaced(other))),
                 Ok(false) => {}
                 Err(e) if e.is_storage() && !shared.skip_unreadable => return Err(e),
                 Err(e) => bad.push((other, e)),
