@@ -217,7 +217,7 @@ class TestFormats:
         monkeypatch.setenv("INFEED_CACHE", str(tmp_path))
         assert len(infeed.tar(root + "t-{0..2}.tar", index=str(tmp_path / "index")).with_store(hedge=False)) == 180
         first = proxy.stats()["bytes"]
-        proxy.reset()
+        proxy.settle()
         assert len(infeed.tar(root + "t-{0..2}.tar", index=str(tmp_path / "index")).with_store(hedge=False)) == 180
         assert proxy.stats()["bytes"] < first / 20
 

@@ -26,8 +26,8 @@ def chunked(path: Path, seed: int = 0, **options: Any) -> np.ndarray[Any, Any]:
 
 
 def opened(proxy: Any, url: str, **arguments: Any) -> tuple[int, int]:
-    """Requests and bytes of opening."""
-    proxy.reset()
+    """Requests and bytes of opening, without those of what was done before."""
+    proxy.settle()
     # Nothing is asked for twice, however late it is.
     len(infeed.hdf5(url, **arguments).with_store(hedge=False))
     seen = proxy.stats()
