@@ -14,7 +14,7 @@
 //! Signing, XML and tokens are object_store's. Scheduling is ours: its `get_ranges` knows neither the order in which
 //! bytes are needed nor how much memory they may take, and it waits for the slowest of ten.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod backend;
 mod credentials;

@@ -1,15 +1,21 @@
 //! The body of an answer.
 
-use super::connections::Connections;
+use super::{connections::Connections, sys};
 use bytes::{Buf, Bytes};
 use std::{
     io,
     sync::{Arc, Weak},
+    time::Duration,
 };
-use tokio::{io::AsyncReadExt, net::TcpStream};
+use tokio::{io::AsyncReadExt, net::TcpStream, time::timeout};
 
 /// What is received at a time by those who want pieces.
 const PIECE: usize = 64 << 10;
+/// How many bytes a socket gathers before it wakes its reader. Woken for each packet, a thread spends more time on being woken than on
+/// the bytes.
+const GATHERED: usize = 512 << 10;
+/// How long it may gather. A slow connection is read as its bytes come, so that whoever looks sees them come.
+const GATHERING: Duration = Duration::from_millis(100);
 
 /// A body of known length that is on its way.
 #[derive(Debug)]
@@ -21,6 +27,9 @@ pub(crate) struct Received {
     begun: Bytes,
     /// Bytes that are still to come, with those of `begun`.
     left: u64,
+    /// How many bytes the socket gathers now before it wakes its reader, and how many it may.
+    gathers: usize,
+    most: usize,
 }
 
 /// Where a connection goes when its answer was read to the end.
@@ -41,7 +50,8 @@ impl Received {
         if begun.len() as u64 > length {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "more came than the answer has"));
         }
-        let mut body = Received { stream: Some(stream), home, begun, left: length };
+        let mut body =
+            Received { stream: Some(stream), home, begun, left: length, gathers: 1, most: GATHERED };
         body.go_home_at_the_end();
         Ok(body)
     }
@@ -56,7 +66,18 @@ impl Received {
                 self.begun.copy_to_slice(&mut out[..count]);
                 count
             }
-            Some(stream) => stream.read(&mut out[..most]).await?,
+            Some(stream) => {
+                // What is left of a body always wakes its reader.
+                gather(stream, &mut self.gathers, self.most.min(most));
+                match timeout(GATHERING, stream.read(&mut out[..most])).await {
+                    Ok(count) => count?,
+                    Err(_) => {
+                        self.most = 1;
+                        gather(stream, &mut self.gathers, 1);
+                        stream.read(&mut out[..most]).await?
+                    }
+                }
+            }
             None => 0,
         };
         if count == 0 {
@@ -91,7 +112,17 @@ impl Received {
         }
         let connections = self.home.as_ref().and_then(|home| Some((home.connections.upgrade()?, &home.host)));
         if let (Some((connections, host)), Some(stream)) = (connections, self.stream.take()) {
+            // The head of the next answer is small.
+            gather(&stream, &mut self.gathers, 1);
             connections.keep(host, stream);
         }
+    }
+}
+
+/// Lets a socket gather so many bytes, if that is not what it does.
+fn gather(stream: &TcpStream, gathers: &mut usize, bytes: usize) {
+    if *gathers != bytes {
+        sys::gather(stream, bytes);
+        *gathers = bytes;
     }
 }

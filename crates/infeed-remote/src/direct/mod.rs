@@ -13,6 +13,7 @@ mod body;
 mod connections;
 mod head;
 mod service;
+mod sys;
 
 pub(crate) use body::Received;
 pub(crate) use service::{Connector, Wanted};

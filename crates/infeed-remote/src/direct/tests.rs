@@ -184,6 +184,38 @@ fn a_head_without_end_is_refused() {
     });
 }
 
+/// A socket that gathers bytes must not keep those of a slow server to itself: the second half comes only when the first was read.
+#[test]
+fn bytes_that_come_slowly_are_handed_on() {
+    run(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri: Uri = format!("http://{}/x", listener.local_addr().unwrap()).parse().unwrap();
+        let (go, mut wait) = tokio::sync::mpsc::channel::<()>(1);
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            for piece in [HEAD, b"01234", b"56789"] {
+                stream.write_all(piece).await.unwrap();
+                wait.recv().await.unwrap();
+            }
+        });
+        let Answered::Body(_, _, mut body) = client().get(&uri, &HeaderMap::new()).await.unwrap() else {
+            panic!("no body");
+        };
+        let (mut out, mut all) = ([0; 10], Vec::new());
+        for half in [5, 5] {
+            go.send(()).await.unwrap();
+            let mut got = 0;
+            while got < half {
+                let count = body.read(&mut out).await.unwrap();
+                all.extend_from_slice(&out[..count]);
+                got += count;
+            }
+            assert_eq!(got, half);
+        }
+        assert_eq!(all, b"0123456789");
+    });
+}
+
 proptest! {
     #[test]
     fn any_bytes_give_a_head_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
