@@ -130,6 +130,16 @@ class TestRequests:
         # Each tar and each sidecar; one look at the first bytes tells the format, and each tar is then read.
         assert kinds(proxy) == {"list": 0, "head": 6, "get": 4, "sidecar": 0}
 
+    def test_what_told_the_format_is_kept(self, moto, tars, place, monkeypatch, proxied):
+        # What opened in no time is not worth a file.
+        proxy = proxied(moto, keys=True, latency_ms=60)
+        root = put(moto, tars, place, monkeypatch, proxy)
+        assert command("index", root + NAMES)[0] == 0
+        for looks in (1, 0):
+            proxy.reset()
+            assert len(infeed.open(root + NAMES, store={"hedge": False})) == SHARDS * ROWS
+            assert kinds(proxy) == {"list": 1, "head": 0, "get": looks, "sidecar": SHARDS * looks}
+
 
 class TestSidecars:
     def test_they_are_written_kept_and_renewed(self, moto, tars, place, monkeypatch):

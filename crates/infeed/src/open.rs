@@ -127,7 +127,7 @@ fn open_in(store: Arc<dyn Store>, recipe: &SourceRecipe, recorded: Option<&Recor
     if let Some(recorded) = recorded
         && entry.params.iter().any(|param| param.name == "index")
     {
-        recorded.forget();
+        recorded.stop();
     }
     let request = OpenRequest {
         entry,

@@ -68,17 +68,12 @@ impl RecordedStore {
         })
     }
 
-    /// Ends the recording without keeping anything: the format has an index of its own.
-    pub fn forget(&self) {
-        drop(self.end());
-    }
-
-    fn end(&self) -> Book {
+    /// Ends the recording. What was read to find the format is kept: the format has an index of its own for the rest.
+    pub fn stop(&self) {
         self.opening.store(false, Relaxed);
         self.lists.hold().clear();
         self.names.hold().clear();
         self.found.hold().clear();
-        std::mem::take(&mut *self.book.hold())
     }
 
     /// Asks, if nobody has asked before while data was being opened.
@@ -97,7 +92,8 @@ impl RecordedStore {
     /// Ends the recording. What is new is saved, if opening took its time and it is little beside the data, of which there are so many
     /// bytes. A place that cannot be written to is no error: then the next run reads again.
     pub fn close(&self, data: u64) {
-        let book = self.end();
+        self.stop();
+        let book = std::mem::take(&mut *self.book.hold());
         let most = (data / SHARE + ALWAYS).min(MOST);
         if book.is_news() && book.bytes() <= most && self.since.elapsed() >= PATIENCE {
             let _ = book.write(&self.file);
