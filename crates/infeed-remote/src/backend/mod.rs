@@ -108,6 +108,15 @@ impl Backend {
         })
     }
 
+    /// How many requests at a time it takes without being asked first. Object stores are made for many clients with many requests
+    /// each; a web server may take as many for an attack.
+    pub(crate) fn first_requests(&self) -> usize {
+        match self {
+            Backend::Object(_) => 64,
+            Backend::Http(_) | Backend::Hub(_) => 16,
+        }
+    }
+
     pub(crate) async fn head(&self, key: &str) -> Result<Meta, Failure> {
         match self {
             Backend::Object(inner) => inner.head(key).await,

@@ -1,16 +1,16 @@
 //! How many requests run at a time: found by measuring.
 //!
 //! A request takes longer than the shortest one of its size when others are in its way. As long as it does not, more requests bring
-//! more bytes; when it takes twice as long, they only wait for each other. So the number begins small, doubles while requests
-//! are as fast as the first ones, and then follows what the network and the service can do. Many requests that start at the same
-//! moment would also end at the same moment, and whoever reads would get nothing, then everything. It is halved when the service asks
-//! for fewer (429, 503) with more than a few of its answers.
+//! more bytes; when it takes twice as long, they only wait for each other. So the number begins with what any service of its kind
+//! takes, doubles while requests are as fast as the first ones, and then follows what the network and the service can do. Many
+//! requests that start at the same moment would also end at the same moment, and whoever reads would get nothing, then everything.
+//! It is halved when the service asks for fewer (429, 503) with more than a few of its answers.
 
 use std::time::{Duration, Instant};
 
-/// Where it begins, and the fewest that a queue leads to. On a machine whose processors are busy with batches all requests take long,
-/// and fewer of them would not be faster.
-const FIRST: f64 = 16.0;
+/// The fewest that a queue leads to, and where it begins if nobody knows better. On a machine whose processors are busy with batches
+/// all requests take long, and fewer of them would not be faster.
+const FEW: f64 = 16.0;
 /// The fewest that a service can ask for.
 const LEAST: f64 = 2.0;
 /// A request that takes less than this times the shortest one has a free way; one that takes more than the other is in a queue.
@@ -34,6 +34,8 @@ const SIZES: usize = 40;
 pub(super) struct Flow {
     limit: f64,
     most: f64,
+    /// Whether somebody has said where it begins.
+    begun: bool,
     /// Whether the number still doubles.
     opening: bool,
     /// The shortest time of a request, in seconds, for each size.
@@ -50,14 +52,23 @@ impl Flow {
     pub(super) fn new(most: usize) -> Self {
         let most = most.max(1) as f64;
         Flow {
-            limit: FIRST.min(most),
+            limit: FEW.min(most),
             most,
+            begun: false,
             opening: true,
             shortest: [f64::INFINITY; SIZES],
             anew: None,
             measuring: None,
             calm_until: None,
             asked: 0.0,
+        }
+    }
+
+    /// Begins with so many requests: as many as the first batch needs at once should not take turns.
+    pub(super) fn begin_with(&mut self, requests: usize) {
+        if !self.begun {
+            self.begun = true;
+            self.limit = (requests as f64).min(self.most);
         }
     }
 
@@ -88,7 +99,7 @@ impl Flow {
             0.0
         };
         if change < 0.0 || busy {
-            self.limit = (self.limit + change).max(self.limit.min(FIRST)).min(self.most);
+            self.limit = (self.limit + change).max(self.limit.min(FEW)).min(self.most);
         }
     }
 
@@ -110,7 +121,7 @@ impl Flow {
         self.shortest = [f64::INFINITY; SIZES];
         // Those that are on their way began among many others.
         self.measuring = Some((2 * self.limit as usize, self.limit));
-        self.limit = (self.limit / 2.0).max(self.limit.min(FIRST));
+        self.limit = (self.limit / 2.0).max(self.limit.min(FEW));
         true
     }
 
@@ -171,7 +182,23 @@ mod tests {
         // Who has enough requests on their way does not need more.
         let mut idle = Flow::new(256);
         (0..100).for_each(|_| idle.count_at(2 << 20, Duration::from_millis(30), false, now));
-        assert_eq!(idle.limit(), FIRST as usize);
+        assert_eq!(idle.limit(), FEW as usize);
+    }
+
+    #[test]
+    fn it_begins_with_what_the_service_takes() {
+        let mut flow = Flow::new(256);
+        flow.begin_with(64);
+        assert_eq!(flow.limit(), 64);
+        // A queue leads to fewer, and what was measured is not forgotten for another object.
+        let now = Instant::now();
+        flow.count_at(2 << 20, Duration::from_millis(30), true, now);
+        (0..10_000).for_each(|_| flow.count_at(2 << 20, Duration::from_millis(150), true, now));
+        flow.begin_with(64);
+        assert_eq!(flow.limit(), FEW as usize);
+        let mut few = Flow::new(8);
+        few.begin_with(64);
+        assert_eq!(few.limit(), 8);
     }
 
     #[test]
@@ -189,7 +216,7 @@ mod tests {
         let now = Instant::now();
         flow.count_at(2 << 20, Duration::from_millis(30), true, now);
         (0..10_000).for_each(|_| flow.count_at(2 << 20, Duration::from_millis(150), true, now));
-        assert_eq!(flow.limit(), FIRST as usize);
+        assert_eq!(flow.limit(), FEW as usize);
         // A service that refuses is another matter, and it recovers from that.
         (0..400).for_each(|_| {
             flow.calm_until = None;

@@ -87,8 +87,8 @@ impl Fetcher {
             table: Mutex::new(Table::new(options.ahead)),
             flow: Mutex::new(Flow::new(options.requests)),
             pace: Mutex::new(Pace::default()),
-            // What one window of blocks leaves behind, the next one takes.
-            pool: Pool::new(usize::try_from(options.ahead / 2).unwrap_or(usize::MAX)),
+            // What one window of blocks leaves behind, the next one takes. No more is ever here than was in use at one time.
+            pool: Pool::new(usize::try_from(options.ahead).unwrap_or(usize::MAX)),
             options,
         })
     }
@@ -250,13 +250,17 @@ impl Fetcher {
 
     /// Starts as many requests as may run.
     fn pump(self: &Arc<Self>) {
-        let Ok(handle) = runtime::handle() else { return self.fail_all() };
         loop {
             let extent = {
                 let mut table = self.table.hold();
-                let Some(extent) = table.next(self.flow.hold().limit()) else { return };
+                let mut flow = self.flow.hold();
+                if let Some(next) = table.peek() {
+                    flow.begin_with(next.object.backend.first_requests());
+                }
+                let Some(extent) = table.next(flow.limit()) else { return };
                 extent
             };
+            let Ok(handle) = runtime::handle() else { return self.fail_all(&extent) };
             let (fetcher, begun) = (Arc::clone(self), Instant::now());
             handle.spawn(async move {
                 // A bug must not leave a reader waiting.
@@ -275,11 +279,13 @@ impl Fetcher {
     }
 
     /// There are no threads for requests: whoever waits must hear of it.
-    fn fail_all(&self) {
+    fn fail_all(&self, first: &Arc<Extent>) {
         let mut table = self.table.hold();
-        while let Some(extent) = table.next(usize::MAX) {
+        let mut next = Some(Arc::clone(first));
+        while let Some(extent) = next {
             extent.finish(Err((Failure::new(Cause::Refused, "no thread for requests could be started"), 1)));
             table.ended(0);
+            next = table.next(usize::MAX);
         }
     }
 }

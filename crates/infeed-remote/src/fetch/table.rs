@@ -166,6 +166,11 @@ impl Table {
         covering
     }
 
+    /// The extent that waits first.
+    pub(super) fn peek(&self) -> Option<&Arc<Extent>> {
+        self.urgent.front().or_else(|| self.ahead.front())
+    }
+
     /// Takes the next extent to fetch, if another request may run.
     pub(super) fn next(&mut self, limit: usize) -> Option<Arc<Extent>> {
         while self.running < limit {
