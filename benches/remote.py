@@ -16,12 +16,16 @@ cache   the third epoch with a cache on disk, against local files in the same or
 ranks   4 processes with one cache, first epoch. Target: each byte fetched once
 faults  1 % resets, 0.5 % answers 503, 1 % of answers 600 ms late.
         Target: p99 of waits 2 x their median; 0.9 of the rate without faults
+
+Server and proxy share the cores of the loops, unless --loop-cores gives the loops cores of their own, as if the server
+were another machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -29,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +56,17 @@ PEERS = {
 }
 #: Local files in the order that infeed gives data from a store.
 AS_REMOTE = {"kind": "sliding", "window": 64, "block": 18}
+
+
+@contextlib.contextmanager
+def on_cores(cores: set[int]) -> Iterator[None]:
+    """Runs this process, and what it starts meanwhile, on these cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def servers_cpu() -> float:
@@ -101,7 +116,8 @@ class Bench:
         """Runs a loop, with what the proxy saw of it."""
         self.proxy.reset()
         before, start = servers_cpu(), time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, env=self.environment(index))
+        with on_cores(self.given.loops):
+            done = subprocess.run(command, capture_output=True, text=True, env=self.environment(index))
         cores = (servers_cpu() - before) / (time.perf_counter() - start)
         if done.returncode:
             raise SystemExit(f"{' '.join(command[:3])} failed:\n{done.stderr[-3000:]}")
@@ -149,7 +165,7 @@ class Bench:
 
         self.proxy.reset()
         before, start = os.times(), time.perf_counter()
-        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        with on_cores(self.given.loops), concurrent.futures.ThreadPoolExecutor(64) as pool:
             got = sum(pool.map(fetch, (parts[i::64] for i in range(64))))
         spent, after = time.perf_counter() - start, os.times()
         assert got == sum(paths.values())
@@ -236,10 +252,13 @@ def train(bench: Bench) -> None:
     print(f"train: {bench.given.photos} JPEGs")
     bench.show(*loops, against="local", by="rows")
     near, far = bench.best["local"], bench.best["S3"]
-    left = 1 - far["servers"] / (os.cpu_count() or 1)
-    ratio = far["rows"] / far["seconds"] / (near["rows"] / near["seconds"])
-    cores = f"{far['servers']:.2f} of {os.cpu_count()} cores"
-    print(f"  server and proxy took {cores}: S3 is {ratio / left:.2f} of local on the rest")
+    if bench.given.loop_cores:
+        print(f"  {len(bench.given.loops)} cores for the loops, others for server and proxy")
+    else:
+        left = 1 - far["servers"] / len(bench.given.loops)
+        ratio = far["rows"] / far["seconds"] / (near["rows"] / near["seconds"])
+        cores = f"{far['servers']:.2f} of {len(bench.given.loops)} cores"
+        print(f"  server and proxy took {cores}: S3 is {ratio / left:.2f} of local on the rest")
     print("  first batch: " + ", ".join(f"{name} {first:.3f} s" for name, first in firsts.items()))
 
 
@@ -269,9 +288,11 @@ def ranks(bench: Bench) -> None:
     command = [sys.executable, str(HERE / "remote" / "ours.py"), given]
     world = [{"RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank)} for rank in range(4)]
     start = time.perf_counter()
-    running = [
-        subprocess.Popen(command, env={**bench.environment("index"), **one}, stdout=subprocess.PIPE) for one in world
-    ]
+    with on_cores(bench.given.loops):
+        running = [
+            subprocess.Popen(command, env={**bench.environment("index"), **one}, stdout=subprocess.PIPE)
+            for one in world
+        ]
     outs = [json.loads(process.communicate()[0].splitlines()[-1]) for process in running]
     spent, seen = time.perf_counter() - start, bench.proxy.stats()
     rows = sum(out["epochs"][0]["rows"] for out in outs)
@@ -321,9 +342,14 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=4_000)
     parser.add_argument("--size", type=int, default=110_000, help="bytes of a row")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--loop-cores", type=int, default=0, help="cores for the loops alone; 0: all for everybody")
     given = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))
+    if given.loop_cores >= len(cores):
+        parser.error(f"--loop-cores {given.loop_cores} leaves none of {len(cores)} cores for the server")
+    given.loops, others = set(cores[: given.loop_cores] or cores), set(cores[given.loop_cores :])
     given.peers = {"all": list(PEERS), "none": []}.get(given.peers, given.peers.split(","))
-    with tempfile.TemporaryDirectory() as folder, Nginx() as server:
+    with tempfile.TemporaryDirectory() as folder, on_cores(others), Nginx() as server:
         bench = Bench(server, Path(folder), given)
         with bench.proxy:
             for name in given.only.split(","):

@@ -8,6 +8,9 @@ import sys
 import time
 from typing import Any
 
+# Every program has imported it before its first batch.
+import numpy  # noqa: F401
+
 import infeed
 from infeed import transforms as T
 
