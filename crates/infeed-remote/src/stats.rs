@@ -13,7 +13,7 @@ use std::{
 /// Upper bounds of the classes of latencies, in microseconds: powers of the fourth root of two, from 100 us to 100 s.
 const CLASSES: usize = 80;
 /// Requests that are needed to say what is usual, and those that count as the last ones.
-const ENOUGH: u64 = 64;
+const ENOUGH: u64 = 16;
 const RECENT: u64 = 2048;
 
 /// Counters of one process, over all its remote stores.

@@ -7,14 +7,18 @@ use infeed_core::pool::PoolBuffer;
 use std::{
     pin::pin,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::time::{sleep, timeout};
 
 /// Larger requests are not sent twice.
 pub(super) const LARGEST: u64 = 4 << 20;
-/// A request that somebody waits for is late when it takes this many times the usual time.
-const AWAITED: f64 = 2.0;
+/// A request that somebody waits for is late when it takes this many times what half of all take at most, and this many times what
+/// nearly all do: second requests are few, and one for an answer that is slow as others are would be missed for one that does not come.
+const HALF: f64 = 2.0;
+const NEARLY_ALL: f64 = 1.25;
+/// One that nobody waits for yet may take this many times as long.
+const UNAWAITED: f64 = 1.75;
 /// No request is late before this: on a near server a thread that had to wait for a processor would be taken for one.
 const EARLIEST: Duration = Duration::from_millis(20);
 /// One request in so many may be sent twice, and one byte in so many asked for twice.
@@ -70,8 +74,7 @@ pub(super) async fn transfer(
 ) -> (PoolBuffer, usize, Result<(), Failure>) {
     let (object, range, len) = (&*extent.object, extent.range.clone(), extent.len());
     let first = pin!(request::transfer(object, range.clone(), buffer, 0));
-    let Some([half, most]) = COUNTERS.usual_latency([0.5, 0.98]) else { return first.await };
-    let first = match select(first, pin!(is_late(extent, half, most))).await {
+    let first = match select(first, pin!(is_late(extent))).await {
         Either::Left((done, _)) => return done,
         Either::Right(((), first)) => first,
     };
@@ -99,17 +102,39 @@ pub(super) async fn transfer(
     }
 }
 
-/// Returns when a request is late: slower than nearly all others, or much slower than most if somebody waits for it.
-async fn is_late(extent: &Extent, half: Duration, most: Duration) {
-    let most = most.max(EARLIEST);
-    let soon = half.mul_f64(AWAITED).clamp(EARLIEST, most);
-    sleep(soon).await;
-    let _ = timeout(most - soon, extent.is_awaited()).await;
+/// After which time a request is late, from what half of all requests take at most, and nearly all.
+fn late_after(half: Duration, nearly_all: Duration) -> Duration {
+    half.mul_f64(HALF).max(nearly_all.mul_f64(NEARLY_ALL)).max(EARLIEST)
+}
+
+/// Returns when a request is late: later if nobody waits for it.
+async fn is_late(extent: &Extent) {
+    let begun = Instant::now();
+    // The first requests of a process begin together: those that were answered say what is usual for the others.
+    let after = loop {
+        match COUNTERS.usual_latency([0.5, 0.95]) {
+            Some([half, nearly_all]) => break late_after(half, nearly_all),
+            None => sleep(EARLIEST).await,
+        }
+    };
+    sleep(after.saturating_sub(begun.elapsed())).await;
+    let _ = timeout(after.mul_f64(UNAWAITED - 1.0), extent.is_awaited()).await;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_is_slow_as_others_are_is_not_late() {
+        let ms = Duration::from_millis;
+        // A busy network: what takes 120 ms is nothing unusual.
+        assert!(late_after(ms(60), ms(100)) > ms(120));
+        // More than a few are very late: half of them tell what is usual.
+        assert_eq!(late_after(ms(30), ms(31)), ms(60));
+        // A near server.
+        assert_eq!(late_after(ms(1), ms(2)), EARLIEST);
+    }
 
     #[test]
     fn second_requests_stay_a_small_share() {
