@@ -28,6 +28,7 @@ mod cmyk;
 mod decoder;
 #[cfg(not(infeed_portable))]
 mod ending;
+mod engines;
 mod error;
 mod exif;
 mod fast;
@@ -46,6 +47,7 @@ mod tests;
 #[doc(hidden)]
 pub use decoder::Backend;
 pub use decoder::Decoder;
+pub use engines::suits_engines;
 pub use error::Error;
 pub use header::{Color, Header, Subsampling, read_header};
 pub use request::{Output, Region, Request, Scale};
