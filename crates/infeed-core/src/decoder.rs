@@ -114,4 +114,10 @@ pub trait ImageCodec: Debug + Send + Sync {
     ) -> Result<bool> {
         Ok(false)
     }
+
+    /// Whether decoders of devices, which know only the most common kind of file, take this one, and nothing about it shows
+    /// damage: the bytes up to its end. Looks at markers alone. `None`, the default, means no.
+    fn whole(&self, _bytes: &[u8]) -> Option<usize> {
+        None
+    }
 }

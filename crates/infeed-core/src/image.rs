@@ -4,9 +4,11 @@
 //! [`Finish`]. [`Image::render`] then decodes the pixels that are used and writes the finished values into the batch.
 
 mod edit;
+mod elsewhere;
 mod keep;
 mod mask;
 
+pub use elsewhere::{Deferred, Drawing};
 pub use keep::FindCodec;
 
 use crate::{

@@ -55,7 +55,7 @@ pub use decoder::{Channels, Decoder, ImageCodec, ImageInfo, Patch, Rect, Want};
 pub use dtype::Dtype;
 pub use error::{At, Error, Result};
 pub use format::{Format, Index, Indices};
-pub use image::{Finish, Image, PixelLayout};
+pub use image::{Deferred, Drawing, Finish, Image, PixelLayout};
 pub use integers::{integer_bytes, read_integers, write_integers};
 pub use memory::Budget;
 pub use opening::{Can, FileLook, FolderLook, FormatEntry, Guess, Magic, OpenRequest, Opened, Sure};
