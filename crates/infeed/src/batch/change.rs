@@ -46,7 +46,8 @@ impl Change {
                         || Error::Internal { what: "a batch is changed that somebody holds".to_owned() },
                     )?
                 }
-                Column::List(_) => &mut [],
+                // Fields of batch transforms are not deferred.
+                Column::Deferred { .. } | Column::List(_) => &mut [],
             };
             blocks.push(BatchBlock { data, out: open.as_mut().map(Open::bytes_mut) });
         }

@@ -2,7 +2,7 @@
 
 use super::Lease;
 use crate::order::Why;
-use infeed_core::{Dtype, Value};
+use infeed_core::{Deferred, Dtype, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// One field of a batch.
@@ -17,6 +17,17 @@ pub enum Column {
         /// The memory; larger than the shape needs if samples were taken out.
         lease: Arc<Lease>,
     },
+    /// One array over all samples, of images that a device completes.
+    Deferred {
+        /// Element type.
+        dtype: Dtype,
+        /// Shape; the first dimension counts samples.
+        shape: Vec<usize>,
+        /// The memory, where the samples that are made already have their place.
+        lease: Arc<Lease>,
+        /// One entry per sample; `None` where it is made already.
+        images: Vec<Option<Deferred>>,
+    },
     /// One value per sample.
     List(Vec<Value>),
 }
@@ -28,7 +39,7 @@ impl Column {
             Column::Array { dtype, shape, lease } => {
                 lease.bytes().get(..shape.iter().product::<usize>() * dtype.size())
             }
-            Column::List(_) => None,
+            Column::Deferred { .. } | Column::List(_) => None,
         }
     }
 }

@@ -1,19 +1,29 @@
 //! A batch in progress.
 
-use super::{Batch, Column, ColumnLayout, Fate, Fates, Names, Pool, flat, lease::Open};
+use super::{Batch, Column, ColumnLayout, Fate, Fates, Lease, Names, Pool, SampleSlot, flat, lease::Open};
 use crate::order::Why;
-use infeed_core::{Dtype, Error, Hold, Result, Scratch, Spec, Tensor, Value, memory};
+use infeed_core::{Deferred, Error, Hold, Result, Spec, Value, memory};
 use std::sync::{Arc, Mutex};
 
-enum ColumnMemory {
-    Stack { open: Open, bytes: usize },
+/// The memory of a column.
+pub(super) enum ColumnMemory {
+    Stack {
+        open: Open,
+        bytes: usize,
+    },
+    /// Samples that a device makes are in the list, and have no bytes yet.
+    Deferred {
+        open: Open,
+        bytes: usize,
+        images: Mutex<Vec<Option<Deferred>>>,
+    },
     Loose(Mutex<Vec<Value>>),
 }
 
 /// A batch that many threads fill at once, each sample by one thread.
 pub struct Filling {
-    columns: Vec<ColumnMemory>,
-    layouts: Arc<[ColumnLayout]>,
+    pub(super) columns: Vec<ColumnMemory>,
+    pub(super) layouts: Arc<[ColumnLayout]>,
     samples: usize,
     /// Why there is no memory for it.
     error: Option<Error>,
@@ -32,6 +42,12 @@ impl Filling {
             ColumnLayout::Stack { bytes, .. } => {
                 let open = pool.take(bytes.saturating_mul(samples))?;
                 Ok(ColumnMemory::Stack { open, bytes: *bytes })
+            }
+            ColumnLayout::Deferred { bytes, .. } => {
+                let open = pool.take(bytes.saturating_mul(samples))?;
+                let mut images = memory::with_capacity(samples)?;
+                images.resize_with(samples, || None);
+                Ok(ColumnMemory::Deferred { open, bytes: *bytes, images: Mutex::new(images) })
             }
             _ => {
                 let mut values = memory::with_capacity(samples)?;
@@ -82,7 +98,7 @@ impl Filling {
     /// No two slots with the same index may live at the same time.
     pub unsafe fn slot(&self, index: usize) -> SampleSlot<'_> {
         assert!(index < self.samples, "sample {index} of a batch of {}", self.samples);
-        SampleSlot { filling: self, index }
+        SampleSlot { filling: self, index, defers: false }
     }
 
     /// Returns the memory of consecutive samples in every column, if all columns are arrays of fixed shape.
@@ -99,7 +115,7 @@ impl Filling {
                 ColumnMemory::Stack { open, bytes } => unsafe {
                     open.slab().part(first * bytes, count * bytes)
                 },
-                ColumnMemory::Loose(_) => &mut [],
+                ColumnMemory::Deferred { .. } | ColumnMemory::Loose(_) => &mut [],
             });
         }
         out
@@ -143,16 +159,19 @@ impl Filling {
         {
             let column = match (store, layout) {
                 (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { dtype, shape, .. }) => {
-                    if let Some(kept) = kept.as_ref().filter(|_| bytes > 0) {
-                        // SAFETY: `self` is owned here, so no slot and no other slice of the slab is alive.
-                        let all = unsafe { open.slab().part(0, open.slab().len()) };
-                        for (to, from) in kept.iter().enumerate() {
-                            all.copy_within(from * bytes..(from + 1) * bytes, to * bytes);
-                        }
+                    let lease = closed_up(open, bytes, kept.as_deref());
+                    Column::Array { dtype: *dtype, shape: of_all(count, shape), lease }
+                }
+                (
+                    ColumnMemory::Deferred { open, bytes, images },
+                    ColumnLayout::Deferred { dtype, shape, .. },
+                ) => {
+                    let mut images = images.into_held();
+                    if let Some(kept) = &kept {
+                        images = kept.iter().map(|at| images[*at].take()).collect();
                     }
-                    let mut full = vec![count];
-                    full.extend_from_slice(shape);
-                    Column::Array { dtype: *dtype, shape: full, lease: Arc::new(open.seal()) }
+                    let lease = closed_up(open, bytes, kept.as_deref());
+                    Column::Deferred { dtype: *dtype, shape: of_all(count, shape), lease, images }
                 }
                 (ColumnMemory::Loose(values), layout) => {
                     let mut values = values.into_held();
@@ -186,67 +205,22 @@ impl Filling {
     }
 }
 
+/// Ends the filling of one array; with `kept` these samples move up.
+fn closed_up(mut open: Open, bytes: usize, kept: Option<&[usize]>) -> Arc<Lease> {
+    if let Some(kept) = kept.filter(|_| bytes > 0) {
+        let all = open.bytes_mut();
+        for (to, from) in kept.iter().enumerate() {
+            all.copy_within(from * bytes..(from + 1) * bytes, to * bytes);
+        }
+    }
+    Arc::new(open.seal())
+}
+
+/// The shape of an array of all samples.
+fn of_all(count: usize, each: &[usize]) -> Vec<usize> {
+    std::iter::once(count).chain(each.iter().copied()).collect()
+}
+
 fn is_there(fates: &Fates, at: usize) -> bool {
     !matches!(fates.get(&at), Some(Fate::Bad | Fate::Filtered))
-}
-
-/// The slot of one sample in a batch.
-#[derive(Debug)]
-pub struct SampleSlot<'a> {
-    filling: &'a Filling,
-    index: usize,
-}
-
-impl SampleSlot<'_> {
-    /// Writes one field. An image is decoded and finished directly into the batch.
-    pub fn put(&mut self, column: usize, value: Value, scratch: &mut Scratch) -> Result<()> {
-        match (&self.filling.columns[column], &self.filling.layouts[column]) {
-            (ColumnMemory::Stack { open, bytes }, ColumnLayout::Stack { shape, dtype, .. }) => {
-                // SAFETY: the range belongs to this sample alone, and the contract of `Filling::slot` makes this its
-                // only slot, borrowed mutably here.
-                let place = unsafe { open.slab().part(self.index * bytes, *bytes) };
-                write(value, *dtype, shape, place, scratch)
-            }
-            (ColumnMemory::Loose(values), _) => {
-                let value = settle(value, scratch)?;
-                values.hold()[self.index] = value;
-                Ok(())
-            }
-            _ => Err(Error::Internal { what: "batch layout does not fit its store".to_owned() }),
-        }
-    }
-}
-
-fn write(value: Value, dtype: Dtype, shape: &[usize], place: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-    let differs = |found: String| Error::sample(format!("expected {dtype}{shape:?}, found {found}"));
-    match value {
-        Value::Image(image) => {
-            if image.shape() != shape || image.finish.dtype != dtype {
-                return Err(differs(format!("an image of {}{:?}", image.finish.dtype, image.shape())));
-            }
-            image.render(scratch, place)
-        }
-        Value::Tensor(tensor) => {
-            if tensor.shape != shape || tensor.dtype != dtype {
-                return Err(differs(format!("an array of {}{:?}", tensor.dtype, tensor.shape)));
-            }
-            place.copy_from_slice(&tensor.data);
-            Ok(())
-        }
-        Value::Missing => Err(differs(
-            "nothing: the value is null or left out, and an array has no place for that; fill= of tables gives it a value, \
-             where= and filter leave such rows out, and on_error=\"skip\" drops them"
-                .to_owned(),
-        )),
-        other => Err(differs(other.what().to_owned())),
-    }
-}
-
-/// Renders images in lists to arrays: a list must not contain pixels that are not decoded yet.
-fn settle(value: Value, scratch: &mut Scratch) -> Result<Value> {
-    let Value::Image(image) = value else { return Ok(value) };
-    scratch.claim(image.bytes() as u64)?;
-    let mut data = memory::zeroed(image.bytes())?;
-    image.render(scratch, &mut data)?;
-    Ok(Value::Tensor(Tensor::new(image.finish.dtype, image.shape().to_vec(), data.into())?))
 }

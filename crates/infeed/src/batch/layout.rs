@@ -16,6 +16,15 @@ pub enum ColumnLayout {
         /// Bytes of one sample.
         bytes: usize,
     },
+    /// One array of images, each of this shape, which a device completes.
+    Deferred {
+        /// Element type.
+        dtype: Dtype,
+        /// Shape of one sample.
+        shape: Vec<usize>,
+        /// Bytes of one sample.
+        bytes: usize,
+    },
     /// One array, padded to the largest sample of the batch.
     Pad {
         /// Element type.
@@ -80,6 +89,7 @@ impl ColumnLayout {
     pub fn name(&self) -> &'static str {
         match self {
             ColumnLayout::Stack { .. } => "stack",
+            ColumnLayout::Deferred { .. } => "deferred",
             ColumnLayout::Pad { .. } => "pad",
             ColumnLayout::Flat { .. } => "flat",
             ColumnLayout::List => "list",

@@ -10,10 +10,12 @@ mod lease;
 mod mask;
 mod padding;
 mod slab;
+mod slot;
 
 pub use change::Change;
 pub use columns::{Batch, Column, Fate, Fates, Names};
-pub use filling::{Filling, SampleSlot};
+pub use filling::Filling;
 pub use layout::{ColumnLayout, PadMask};
 pub use lease::{Lease, Pool};
 pub use padding::Padding;
+pub use slot::SampleSlot;

@@ -1,7 +1,7 @@
 //! Runs a plan epoch after epoch.
 
 use super::{
-    Checkpoint, OnError, Options, Plan, Run,
+    Checkpoint, Decode, OnError, Options, Plan, Run,
     checkpoint::Position,
     course::Course,
     feed::{Feed, StreamReading},
@@ -12,7 +12,7 @@ use super::{
 #[cfg(feature = "remote")]
 use crate::store::RemoteMark;
 use crate::{
-    batch::Pool,
+    batch::{ColumnLayout, Pool},
     order::{Ledger, World},
     trace::{Crew, RemoteUse, Stats, Trace},
 };
@@ -30,6 +30,7 @@ const STREAM_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Loader {
     plan: Arc<Plan>,
+    layouts: Arc<[ColumnLayout]>,
     options: Options,
     settled: Settled,
     pool: Arc<Pool>,
@@ -50,7 +51,7 @@ pub struct Loader {
 
 impl Loader {
     /// Creates a loader for a plan and resolves its options.
-    pub fn new(plan: Arc<Plan>, options: Options) -> Result<Self> {
+    pub fn new(plan: Arc<Plan>, mut options: Options) -> Result<Self> {
         options.check()?;
         plan.check_world(&options.world)?;
         if plan.is_stream() && options.on_error == OnError::Replace {
@@ -59,8 +60,16 @@ impl Loader {
             ));
         }
         let each = plan.batch.each(options.world.size);
-        let settled =
-            options.settle(each, plan.sample_bytes() * each as u64, plan.source.network().is_some())?;
+        let layouts = plan.layouts_for(options.decode);
+        // What is left to a device stays in memory as a file, too.
+        let files = if layouts.iter().any(is_deferred) && plan.source.rows() > 0 {
+            plan.source.row_bytes(0, &plan.fields)
+        } else {
+            0
+        };
+        let sample = plan.sample_bytes() + files;
+        let settled = options.settle(each, sample * each as u64, plan.source.network().is_some())?;
+        options.decode = options.decode.settled(settled.threads);
         plan.source.set_memory(options.memory);
         plan.source.set_largest_row(settled.sample_bytes);
         if let Some(stream) = &plan.stream {
@@ -71,6 +80,7 @@ impl Loader {
         let ledger = Ledger::new(plan.identity().ledger()).with_rows(options.ledger_rows);
         let mut loader = Loader {
             plan,
+            layouts,
             settled,
             pool,
             scratches: Arc::default(),
@@ -106,6 +116,17 @@ impl Loader {
     /// The most bytes that one array of a batch may have.
     pub fn batch_bytes(&self) -> u64 {
         self.settled.batch_bytes
+    }
+
+    /// The fields whose images a device completes: their columns are [`Column::Deferred`](crate::Column).
+    pub fn deferred(&self) -> Vec<Arc<str>> {
+        let fields = self.plan.spec.fields.iter().zip(self.layouts.iter());
+        fields.filter(|(_, layout)| is_deferred(layout)).map(|((name, _), _)| Arc::clone(name)).collect()
+    }
+
+    /// The share of the rows that threads decode beside a device.
+    pub fn share(&self) -> Option<f64> {
+        if let Decode::Both(share) = self.options.decode { share } else { None }
     }
 
     /// Steps of an epoch, the same on every rank; `None` if it is endless or its length is not known in advance.
@@ -181,6 +202,8 @@ impl Loader {
     fn equipment(&self) -> Equipment {
         Equipment {
             plan: Arc::clone(&self.plan),
+            layouts: Arc::clone(&self.layouts),
+            decode: self.options.decode,
             settled: self.settled,
             on_error: self.options.on_error,
             skip_unreadable: self.options.skip_unreadable,
@@ -334,6 +357,10 @@ impl Loader {
         #[cfg(not(feature = "remote"))]
         None
     }
+}
+
+fn is_deferred(layout: &ColumnLayout) -> bool {
+    matches!(layout, ColumnLayout::Deferred { .. })
 }
 
 impl Drop for Loader {

@@ -1,6 +1,6 @@
 //! Options of a run: threads, memory, error policy, rank and epochs.
 
-use super::{OnError, Priority, priority::left_for_training, usable_cpus};
+use super::{Decode, OnError, Priority, priority::left_for_training, usable_cpus};
 use crate::order::{
     World,
     world::{machine_cpus, share_of_cpus},
@@ -18,6 +18,8 @@ pub struct Options {
     pub priority: Option<Priority>,
     /// Whether batches go to a device that a thread of this process keeps busy.
     pub feeds_device: bool,
+    /// Where images are decoded. Batches then have columns that a device completes.
+    pub decode: Decode,
     /// Threads that read; `None` follows `threads` and where the data is.
     pub io_threads: Option<usize>,
     /// Batches finished or in progress ahead of the consumer; `None` follows batch size and threads.
@@ -56,6 +58,7 @@ impl Default for Options {
             threads: None,
             priority: None,
             feeds_device: false,
+            decode: Decode::Cpu,
             io_threads: None,
             prefetch: None,
             memory: None,
@@ -105,6 +108,7 @@ impl Options {
     /// Rejects contradictory options.
     pub(super) fn check(&self) -> Result<()> {
         World::new(self.world.rank, self.world.size)?;
+        self.decode.check()?;
         if self.steps_per_epoch == Some(0) {
             return Err(Error::argument("steps_per_epoch must be at least 1"));
         }

@@ -1,7 +1,7 @@
 //! The engine's threads and what they share.
 
 use super::{
-    OnError, Plan,
+    Decode, OnError, Plan,
     activity::Activity,
     feed::Feed,
     options::Settled,
@@ -12,7 +12,11 @@ use super::{
     state::{Flight, State},
     worker::make_samples,
 };
-use crate::{batch::Pool, order::World, trace::Trace};
+use crate::{
+    batch::{ColumnLayout, Pool},
+    order::World,
+    trace::Trace,
+};
 use infeed_core::{Budget, Cursor, Error, Hold, Result, Scratch, Signals, signals};
 use std::{
     ops::Deref,
@@ -29,6 +33,9 @@ const JOIN: Duration = Duration::from_millis(1500);
 #[derive(Debug)]
 pub(super) struct Equipment {
     pub(super) plan: Arc<Plan>,
+    /// Those of the plan, apart from what is left to a device.
+    pub(super) layouts: Arc<[ColumnLayout]>,
+    pub(super) decode: Decode,
     pub(super) settled: Settled,
     pub(super) on_error: OnError,
     pub(super) skip_unreadable: bool,

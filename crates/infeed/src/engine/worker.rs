@@ -34,7 +34,7 @@ pub(super) fn make_samples(shared: &Shared) {
 
 fn make_until_stopped(shared: &Shared, scratch: &mut Scratch) {
     let mut hand = shared.sleep.hand(ThreadKind::Worker);
-    let open = |f: &Flight| Filling::new(&shared.plan.layouts, f.rows.len(), &shared.pool);
+    let open = |f: &Flight| Filling::new(&shared.layouts, f.rows.len(), &shared.pool);
     loop {
         let idle = Instant::now();
         let found = hand.next(|mut state| {
@@ -294,6 +294,9 @@ impl SampleJob<'_> {
         // SAFETY: each place of a flight is in exactly one piece, a piece is worked on by one thread, and the slot made
         // here is dropped before the next one for the same place (a second try, a replacement) is made.
         let mut slot = unsafe { self.filling.slot(self.place) };
+        if shared.decode.defers(shared.plan.seed, epoch, row) {
+            slot.defer();
+        }
         let done = guarded(|| make(&shared.plan, epoch, row, input, &mut slot, scratch));
         if done.is_err() {
             // After a panic the scratch may be inconsistent; a new one is cheap.

@@ -5,7 +5,9 @@ use super::{
     pixels::{byte_count, channel_count, check_region, room},
 };
 use infeed_core::{Channels, Error, ImageCodec, ImageInfo, Patch, Rect, Result, Scratch, Want};
-use infeed_jpeg::{Color, Decoder, Error as Cause, Output, Region, Request, Scale, read_header};
+use infeed_jpeg::{
+    Color, Decoder, Error as Cause, Output, Region, Request, Scale, read_header, suits_engines,
+};
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -73,6 +75,10 @@ impl ImageCodec for Jpeg {
         let stride = area.width as usize * output.channels();
         decoder.decode(bytes, &header, &Request { scale, region, output }, out, stride).map_err(explain)?;
         Ok(Patch { shrink: want.shrink, area, channels })
+    }
+
+    fn whole(&self, bytes: &[u8]) -> Option<usize> {
+        suits_engines(bytes)
     }
 }
 

@@ -161,6 +161,7 @@ fn documents(batch: &Batch, settings: &Settings) -> Result<Vec<Vec<i64>>> {
             read_integers(&Tensor::new(*dtype, shape.clone(), data.into())?, &mut all)?;
             out.extend(all.chunks(shape.get(1).copied().unwrap_or(1).max(1)).map(<[i64]>::to_vec));
         }
+        Column::Deferred { .. } => return Err(Error::sample("cannot pack images")),
     }
     if let Some(eod) = settings.eod {
         out.iter_mut().for_each(|document| document.push(eod));

@@ -76,7 +76,9 @@ impl Plan {
             let later = self.laid_in_python.iter().find(|(later, _)| later == name);
             let (layout, when) = later.map_or((layout, ""), |(_, later)| (later, ", after Python functions"));
             let shown = match layout {
-                ColumnLayout::Stack { dtype, shape, .. } => array(*dtype, shape),
+                ColumnLayout::Stack { dtype, shape, .. } | ColumnLayout::Deferred { dtype, shape, .. } => {
+                    array(*dtype, shape)
+                }
                 ColumnLayout::Pad { dtype, padding, .. } => format!("array {dtype}, padded with {padding}"),
                 ColumnLayout::Flat { dtype, .. } => format!("array {dtype}, samples end to end"),
                 ColumnLayout::List => "list".to_owned(),
