@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # Loaders.
 OnError = Literal["raise", "skip", "replace"]
 Priority = Literal["low", "normal"]
+Decode = Literal["cpu", "gpu", "hybrid"]
 Workers = Literal["threads", "processes", "consumer"]
 OnDeadWorker = Literal["raise", "replace"]
 StartMethod = Literal["fork", "forkserver", "spawn"]

@@ -6,7 +6,7 @@ use crate::{
 };
 use infeed::{Column, Plan, Value};
 use pyo3::{
-    exceptions::PyKeyError,
+    exceptions::{PyKeyError, PyTypeError},
     prelude::*,
     types::{PyList, PyString},
 };
@@ -40,7 +40,18 @@ impl Batch {
                 }
                 Ok(list.into_any())
             }
+            Some(Column::Deferred { .. }) => {
+                Err(PyTypeError::new_err(format!("the images of {name:?} are left to a device")))
+            }
             None => Err(PyKeyError::new_err(name.to_owned())),
+        }
+    }
+
+    /// Shape and element type of a column that a device completes.
+    fn deferred(&self, name: &str) -> Option<(Vec<usize>, &'static str)> {
+        match self.inner.column(name) {
+            Some(Column::Deferred { dtype, shape, .. }) => Some((shape.clone(), dtype.name())),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@ mod array;
 mod batch;
 mod chain;
 mod columns;
+mod device;
 mod dlpack;
 mod errors;
 mod gate;
@@ -39,6 +40,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::Plan>()?;
     m.add_class::<loader::Loader>()?;
     m.add_class::<run::Run>()?;
+    device::add_to(m)?;
     m.add_class::<stage::StagedFiles>()?;
     m.add_class::<stores::FaultPlan>()?;
     m.add_class::<writer::ShardWriter>()?;

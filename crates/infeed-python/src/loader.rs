@@ -1,7 +1,7 @@
 //! Loaders.
 
 use crate::{errors::raise, gate, plan::Plan, run::Run};
-use infeed::{Checkpoint, OnError, Options, Priority, World};
+use infeed::{Checkpoint, OnError, Options, Priority, World, engine::Decode};
 use infeed_core::Hold;
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
@@ -51,7 +51,7 @@ impl Drop for Loader {
 #[pymethods]
 impl Loader {
     #[new]
-    #[pyo3(signature = (plan, world, *, threads=None, priority=None, feeds_device=false, io_threads=None, prefetch=None, memory=None, on_error="raise",
+    #[pyo3(signature = (plan, world, *, threads=None, priority=None, feeds_device=false, decode="cpu", share=None, io_threads=None, prefetch=None, memory=None, on_error="raise",
         skip_unreadable=false, error_limit=1000, stall_timeout=None, persistent=true, ledger_rows=false, chaos=None, epoch=0, endless=false, steps_per_epoch=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -60,6 +60,8 @@ impl Loader {
         threads: Option<usize>,
         priority: Option<&str>,
         feeds_device: bool,
+        decode: &str,
+        share: Option<f64>,
         io_threads: Option<usize>,
         prefetch: Option<usize>,
         memory: Option<u64>,
@@ -89,6 +91,7 @@ impl Loader {
             threads,
             priority,
             feeds_device,
+            decode: Decode::parse(decode, share).map_err(raise)?,
             io_threads,
             prefetch,
             memory,
@@ -138,6 +141,17 @@ impl Loader {
     #[getter]
     fn steps(&self, py: Python<'_>) -> Option<u64> {
         self.with(py, |loader| loader.steps())
+    }
+
+    /// The fields whose images are left to a device.
+    fn deferred(&self, py: Python<'_>) -> Vec<String> {
+        self.with(py, |loader| loader.deferred().iter().map(ToString::to_string).collect())
+    }
+
+    /// The share of the rows that threads decode beside a device, if it is fixed.
+    #[getter]
+    fn share(&self, py: Python<'_>) -> Option<f64> {
+        self.with(py, |loader| loader.share())
     }
 
     /// The most bytes that one array of a batch may have.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
-from .._typing import OnDeadWorker, OnError, Priority, StartMethod, Workers
+from .._typing import Decode, OnDeadWorker, OnError, Priority, StartMethod, Workers
 from ..batch import GivenRun, Made
 from ..chaos import seed_of
 from ..functions.layer import Layer
@@ -127,7 +127,10 @@ class Loader(Numbered, Face):
             # Nothing to read or decode: the engine only counts.
             self._options |= {"threads": 1, "io_threads": 1}
         place = (self.world.rank, self.world.size, self.world.local_rank, self.world.local_size)
-        self._core = _core.Loader(plan, place, epoch=epoch, feeds_device=self._feeds_device, **self._options)
+        decode, share = self._decodes
+        self._core = _core.Loader(
+            plan, place, epoch=epoch, feeds_device=self._feeds_device, decode=decode, share=share, **self._options
+        )
         if self._layer is not None:
             self._layer.tail.most = self._core.batch_bytes
         self._tuple = plan.tuple
@@ -248,6 +251,11 @@ class Loader(Numbered, Face):
     def _feeds_device(self) -> bool:
         """Whether batches go to a device that this process keeps busy: doors that do so say it before anything runs."""
         return False
+
+    @property
+    def _decodes(self) -> tuple[Decode, float | None]:
+        """Where images are decoded, and the share of the threads beside a device."""
+        return "cpu", None
 
     @property
     def _looks_ahead(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from .._typing import BatchLayout, OnDeadWorker, OnError, Priority, StartMethod, Workers
+from .._typing import BatchLayout, Decode, OnDeadWorker, OnError, Priority, StartMethod, Workers
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
@@ -61,6 +61,8 @@ class DeviceOptions(TorchOptions, total=False):
     label: str | None
     ahead: int
     pin: bool
+    decode: Decode
+    share: float | None
 
 
 def names_of(options: type) -> frozenset[str]:

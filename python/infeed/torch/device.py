@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import torch
 
 from .. import _core
+from .._typing import Decode, one_of
 from ..batch import Batch, GivenRun, Made
 from ..doors.options import TorchOptions
+from ..reports import Stats
+from .decoding import Decoding, Waiting, impossible, only
 from .delivery import Delivery, Placed, Pulled
 from .lanes import Lane, Mark, lane_to, settle
 from .loader import TorchLoader
@@ -35,6 +39,9 @@ class DeviceLoader(TorchLoader):
     * ``on``: the fields they work on (default: the images), ``label``: the field that holds the classes
     * ``ahead``: how many batches are prefetched to the device
     * ``pin``: copy through page-locked memory
+    * ``decode``: ``"gpu"`` leaves JPEGs to the decoders of the device, ``"hybrid"`` some of them; threads decode what
+      these do not take, and all images that a transform needs the pixels of. ``"cpu"`` is the default
+    * ``share``: with ``"hybrid"``, the share of the rows that threads decode (default: by their number)
     """
 
     def __init__(
@@ -49,10 +56,17 @@ class DeviceLoader(TorchLoader):
         label: str | None = None,
         ahead: int = 2,
         pin: bool = True,
+        decode: Decode = "cpu",
+        share: float | None = None,
         **options: Unpack[TorchOptions],
     ) -> None:
         # An index alone is a CUDA device.
         self._device_kind = "cuda" if isinstance(device, int) else torch.device(device).type
+        one_of("decode", decode, Decode)
+        self._decode: tuple[Decode, float | None] = (decode, share)
+        if decode != "cpu" and (why := impossible(torch.device(self._device_kind))) is not None:
+            warnings.warn(f'decode="{decode}": images are decoded on the CPU, because {why}', stacklevel=3)
+            self._decode = ("cpu", None)
         super().__init__(pipeline, **options)
         if ahead < 1:
             raise ValueError(f"ahead must be at least 1, got {ahead}")
@@ -77,6 +91,10 @@ class DeviceLoader(TorchLoader):
         #: For measurements: times every copy, at the cost of a short pause before it. Set before iterating.
         self._time_copies = False
         self._lane: Lane | None = None
+        #: The fields whose images are left to the device, and what makes them.
+        self._left = set(self._core.deferred())
+        self._decoding: Decoding | None = None
+        self._decoded = {"device": 0, "threads": 0, "refused": 0}
         self._resting: list[Staging] = []
         self._deliveries: list[Delivery[tuple[Any, Mark]]] = []
         # Part of the pickled loader.
@@ -89,6 +107,8 @@ class DeviceLoader(TorchLoader):
             "label": label,
             "ahead": ahead,
             "pin": pin,
+            "decode": decode,
+            "share": share,
         }
 
     def _known(self, what: str, names: Sequence[str]) -> None:
@@ -110,8 +130,15 @@ class DeviceLoader(TorchLoader):
         return self._device_kind != "cpu"
 
     @property
+    def _decodes(self) -> tuple[Decode, float | None]:
+        return self._decode
+
+    @property
     def _looks_ahead(self) -> bool:
         return True
+
+    def _field(self, batch: _core.Batch, name: str) -> Any:
+        return Waiting(batch, name, name in self._turned) if name in self._left else super()._field(batch, name)
 
     def __iter__(self) -> Iterator[Any]:
         run = self._core.start()
@@ -135,7 +162,7 @@ class DeviceLoader(TorchLoader):
 
         def bring(item: Made, number: int) -> tuple[Any, Mark]:
             epoch, step = pulled.at
-            batch = self._bring(item.batch, lane, staging, (epoch, step + number))
+            batch = self._bring(item.batch, lane, staging, (epoch, step + number), item.bad)
             # Releases the loader's memory.
             item.batch = None
             return batch, lane.mark()
@@ -167,12 +194,19 @@ class DeviceLoader(TorchLoader):
             self._lane = lane_to(self.device, pin=self._pin, timed=self._time_copies)
         return self._lane
 
-    def _bring(self, batch: Any, lane: Lane, staging: Staging, at: tuple[int, int]) -> Any:
-        """Move a batch to the device, transform it, and convert it to the wanted dtype and layout."""
+    def _bring(
+        self, batch: Any, lane: Lane, staging: Staging, at: tuple[int, int], bad: list[tuple[int, str]] | None = None
+    ) -> Any:
+        """Move a batch to the device, transform it, and convert it to the wanted dtype and layout. Rows that turn out to
+        be bad only now are left out of it, and added to ``bad``.
+        """
+        kept = None
         named = isinstance(batch, tuple) and self._is_tuple
         with lane.work(), torch.no_grad():
             moved = staging.send(dict(zip(self._names, batch, strict=True)) if named else batch)
             if isinstance(moved, dict):
+                if self._left:
+                    moved, kept = self._completed(moved, lane, bad)
                 self._stages(moved, at, self.device)
                 for name, dtype in [(n, d) for n, d in self._dtypes.items() if n in moved]:
                     moved[name] = _each(moved[name], lambda x, to=dtype: x.to(to))  # type: ignore[misc]
@@ -183,8 +217,52 @@ class DeviceLoader(TorchLoader):
         if not isinstance(batch, Batch):
             return moved
         out = Batch(moved)
-        out._core, out._kept, out._sights = batch._core, batch._kept, batch._sights
+        out._core, out._kept, out._sights = batch._core, kept or batch._kept, batch._sights
         return out
+
+    def _completed(
+        self, batch: dict[str, Any], lane: Lane, bad: list[tuple[int, str]] | None
+    ) -> tuple[dict[str, Any], list[int] | None]:
+        """The batch with the images that were left to the device, and the rows that are still there if some are not."""
+        decoding = self._decoding_now(lane)
+        lost: dict[int, tuple[int, str]] = {}
+        rows = 0
+        for name, value in [(n, v) for n, v in batch.items() if isinstance(v, Waiting)]:
+            rows = len(value.batch)
+            batch[name], found = decoding.complete(value)
+            lost.update((place, (row, why)) for place, row, why in found)
+        if not lost:
+            return batch, None
+        if bad is not None:
+            bad.extend(lost[place] for place in sorted(lost))
+        kept = [place for place in range(rows) if place not in lost]
+        return only(batch, kept), kept
+
+    def _decoding_now(self, lane: Lane) -> Decoding:
+        # As late as the lane: it opens the device.
+        if self._decoding is None:
+            slots = min(self._slots, 4)
+            self._decoding = Decoding(lane, self._decoded, slots=slots, on_error=self._options["on_error"])
+        return self._decoding
+
+    def explain(self) -> str:
+        """The pipeline and the threads of the loader in words, and where images are decoded."""
+        text = super().explain()
+        if not self._left:
+            return text
+        share = self._core.share
+        rest = "the rest" if share is None else f"the rest and {share:.0%} of all rows"
+        names = ", ".join(sorted(self._left))
+        return f"{text}decode  {names}: on {self.device}, what its decoders take; threads decode {rest}\n"
+
+    def stats(self) -> Stats:
+        """Rates, waits, the stage that limits the loader, and the bad samples so far."""
+        found = super().stats()
+        if not self._left:
+            return found
+        counts = self._decoded
+        line = "decoded {device} images on the device, {threads} by threads before, {refused} that the device refused"
+        return Stats({**found, "device_decode": dict(counts)}, f"{str(found).rstrip()}\n{line.format(**counts)}\n")
 
     def _lies_last(self, images: torch.Tensor) -> torch.Tensor:
         if self._last is None or images.ndim not in (3, 4):
@@ -202,6 +280,9 @@ class DeviceLoader(TorchLoader):
             delivery.stop()
         self._deliveries.clear()
         self._resting.clear()
+        if self._decoding is not None:
+            self._decoding.close()
+            self._decoding = None
 
 
 def _each(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:

@@ -53,6 +53,10 @@ class Lane:
         """Start a copy to the device."""
         return host.to(self.device)
 
+    def stream(self) -> int:
+        """The handle of the stream that work is queued on, for code outside of PyTorch."""
+        return 0
+
     def mark(self) -> Mark:
         """A mark after everything that was started so far."""
         return Mark()
@@ -113,6 +117,10 @@ class CudaLane(Lane):
         """Copy on the current stream, which is the side stream inside :meth:`work`."""
         # Without a slot, the memory is returned to the loader right after this, so the copy must be finished.
         return host.to(self.device, non_blocking=self.staged)
+
+    def stream(self) -> int:
+        """The side stream."""
+        return int(self._stream.cuda_stream)
 
     def mark(self) -> Mark:
         """An event on the side stream."""

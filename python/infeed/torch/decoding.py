@@ -1,0 +1,126 @@
+"""Images that a device decodes: their place in a batch, and how it is filled."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .. import _core
+from .._typing import OnError
+
+if TYPE_CHECKING:
+    from .lanes import Lane
+
+#: For tests: the processor stands in for a GPU, on ``device="cpu"``.
+STAND_IN = False
+
+
+class Waiting:
+    """A field of a batch whose images are made on their way to the device."""
+
+    def __init__(self, batch: _core.Batch, name: str, turned: bool) -> None:
+        self.batch = batch
+        self.name = name
+        #: Whether the axes are given as N x C x H x W, a view.
+        self.turned = turned
+
+
+def libraries() -> tuple[list[str], int | None]:
+    """The folders in which PyTorch keeps NVIDIA's libraries, and the version of CUDA that it was built for."""
+    beside = Path(torch.__file__).resolve().parent
+    folders = [beside / "lib", *sorted((beside.parent / "nvidia").glob("*/lib"))]
+    version = torch.version.cuda
+    return [str(folder) for folder in folders if folder.is_dir()], int(version.split(".")[0]) if version else None
+
+
+def impossible(device: torch.device) -> str | None:
+    """Why images cannot be decoded on a device, in words. Touches no device."""
+    if device.type == "cuda":
+        return _core.missing_for_device(*libraries())
+    if device.type == "cpu" and STAND_IN:
+        return None
+    return f'device="{device}" is no CUDA device'
+
+
+class Decoding:
+    """Makes the images that the loader left to a device. One thread at a time may use it.
+
+    Without the device's decoders, because they cannot be opened after all, threads of this process take their place.
+    """
+
+    def __init__(self, lane: Lane, counts: dict[str, int], *, slots: int, on_error: OnError) -> None:
+        self._lane = lane
+        #: Rows that the device decoded, rows that threads had decoded, and rows that the device refused.
+        self._counts = counts
+        self._strict = on_error != "skip"
+        self._lock = threading.Lock()
+        self._here = lane.device.type != "cuda"
+        self._renderer = self._open(slots)
+        #: For checks: compares every batch with the same drawn by the processor from the same decoded pixels.
+        self.audits = False
+        self.audited = (0, 0, 0.0)
+
+    def _open(self, slots: int) -> _core.DeviceRenderer:
+        if self._here:
+            return _core.DeviceRenderer(None)
+        folders, major = libraries()
+        try:
+            return _core.DeviceRenderer(
+                self._lane.device.index, folders=folders, major=major, slots=slots, threads=_core.usable_cpus()
+            )
+        except RuntimeError as error:
+            warnings.warn(f"images are decoded on the CPU: {error}", stacklevel=2)
+            self._here = True
+            return _core.DeviceRenderer(None, takes=False, threads=_core.usable_cpus())
+
+    def describe(self) -> str:
+        """Who decodes, in words."""
+        return self._renderer.describe()
+
+    def seconds(self) -> dict[str, float]:
+        """What the host's time was spent on."""
+        return dict(self._renderer.seconds())
+
+    def complete(self, waiting: Waiting) -> tuple[torch.Tensor, list[tuple[int, int, str]]]:
+        """Starts making the images of a batch, on the current stream. Also gives the rows that could not be made: index,
+        row and reason.
+        """
+        found = waiting.batch.deferred(waiting.name)
+        if found is None:
+            raise RuntimeError(f"the images of {waiting.name!r} are there already")
+        shape, dtype = found
+        out = torch.empty(shape, dtype=_DTYPES[dtype], device="cpu" if self._here else self._lane.device)
+        stream = self._lane.stream()
+        with self._lock:
+            counts, bad = self._renderer.render(waiting.batch, waiting.name, out.data_ptr(), stream, self._strict)
+            for name, count in zip(self._counts, counts, strict=True):
+                self._counts[name] += count
+            if self.audits:
+                values, different, largest = self._renderer.audit(waiting.batch, waiting.name, out.data_ptr(), stream)
+                before = self.audited
+                self.audited = (before[0] + values, before[1] + different, max(before[2], largest))
+        if self._here:
+            out = self._lane.upload(out)
+        return (out.movedim(-1, -3) if waiting.turned else out), bad
+
+    def close(self) -> None:
+        """Gives the memory of the device back."""
+        self._renderer.close()
+
+
+def only(batch: dict[str, Any], kept: list[int]) -> dict[str, Any]:
+    """A batch of some of its rows."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value[torch.as_tensor(kept, device=value.device, dtype=torch.long)]
+        return [value[at] for at in kept] if isinstance(value, list) else value
+
+    return {name: of(value) for name, value in batch.items()}
+
+
+_DTYPES = {"u8": torch.uint8, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
