@@ -105,6 +105,10 @@ test-python: develop
 	"$(BIN)/python" -m mypy.stubtest infeed --mypy-config-file pyproject.toml --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases --ignore-unused-allowlist
 	"$(BIN)/python" -m pytest -q
 
+test-gpu: PHOTOS ?= ../shared/images
+test-gpu: develop  ## on a machine with a GPU: what it decodes and draws, against the processor, with damaged files and under load
+	"$(BIN)/python" scripts/gpu_check.py "$(PHOTOS)"
+
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"
 

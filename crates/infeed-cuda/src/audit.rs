@@ -1,7 +1,7 @@
 //! Checks of what a device has drawn, against the same arithmetic on the processor.
 
-use crate::{Renderer, Result, Row, Target};
-use infeed_core::{Dtype, Error as CoreError, Scratch};
+use crate::{Decoded, Result, Row, Target};
+use infeed_core::{Dtype, Scratch};
 
 /// How far the rows of a batch differ from those drawn here from the same decoded pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -14,20 +14,17 @@ pub struct Differences {
     pub largest: f64,
 }
 
-impl Renderer {
-    /// Compares the batch that was rendered last. Waits for it, and takes long.
+impl Decoded {
+    /// Compares the batch after it was drawn. Waits for it, and takes long.
     pub fn audit(&mut self, rows: &[Row<'_>], target: Target) -> Result<Differences> {
-        let (machine, drawn) = self.last();
+        let (work, drawn) = self.parts(rows)?;
         let mut out = Differences::default();
         let mut scratch = Scratch::new();
-        for (number, row) in drawn {
-            let Some(Row::Deferred(image)) = rows.get(*row) else {
-                return Err(CoreError::Internal { what: "another batch was audited".to_owned() }.into());
-            };
-            let over = image.over(machine.pixels(*number, image)?)?;
+        for (number, row, image) in drawn {
+            let over = image.over(work.pixels(number, image)?)?;
             let mut wanted = vec![0; over.bytes()];
             over.render(&mut scratch, &mut wanted)?;
-            let found = machine.row(target, *row)?;
+            let found = work.row(target, row)?;
             let finish = over.finish;
             let step = finish.scale[..usize::from(over.channels())]
                 .iter()

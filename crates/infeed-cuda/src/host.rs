@@ -2,20 +2,17 @@
 
 use crate::{
     Result,
-    machine::{Machine, Stretch, Target},
+    machine::{Machine, Stretch, Target, Work},
 };
 use infeed_core::{Deferred, Drawing, Error as CoreError, Scratch};
 
 /// Whether decoders take an image.
 type Takes = fn(&Drawing<'_>) -> bool;
 
-/// Stands for a GPU in tests: takes the same images in the same order of calls, and its targets are memory of the process.
+/// Stands for a GPU in tests: takes images in the same order of calls, and its targets are memory of the process.
 #[derive(Debug)]
 pub struct Host {
     takes: Takes,
-    scratch: Scratch,
-    pixels: Vec<Option<Vec<u8>>>,
-    staging: Vec<u8>,
 }
 
 impl Host {
@@ -26,23 +23,7 @@ impl Host {
 
     /// Takes only some images, as engines do.
     pub fn that_takes(takes: Takes) -> Self {
-        Host { takes, scratch: Scratch::new(), pixels: vec![], staging: vec![] }
-    }
-
-    fn of(&self, number: usize) -> Result<Vec<u8>> {
-        let found = self.pixels.get(number).cloned().flatten();
-        let lost = || CoreError::Internal { what: format!("image {number} was not decoded") };
-        Ok(found.ok_or_else(lost)?)
-    }
-
-    /// A row of a target.
-    fn place_of(target: Target, row: usize) -> Result<&'static mut [u8]> {
-        if row >= target.rows {
-            return Err(CoreError::Internal { what: format!("row {row} of {}", target.rows) }.into());
-        }
-        let at = target.address as usize + row * target.row;
-        // SAFETY: whoever made the target promised that these bytes are there and that nothing else uses them.
-        Ok(unsafe { std::slice::from_raw_parts_mut(at as *mut u8, target.row) })
+        Host { takes }
     }
 }
 
@@ -53,18 +34,55 @@ impl Default for Host {
 }
 
 impl Machine for Host {
-    fn begin(&mut self) -> Result<()> {
-        self.pixels.clear();
-        Ok(())
+    fn ask(&self, images: &[&Deferred]) -> Result<Vec<bool>> {
+        Ok(images.iter().map(|image| image.drawing().is_some_and(|drawing| (self.takes)(&drawing))).collect())
     }
 
-    fn decode(&mut self, images: &[&Deferred]) -> Result<Vec<bool>> {
-        for image in images {
-            let takes = image.drawing().is_some_and(|drawing| (self.takes)(&drawing));
-            let pixels = if takes { image.pixels(&mut self.scratch).ok() } else { None };
-            self.pixels.push(pixels);
-        }
-        Ok(self.pixels.iter().map(Option::is_some).collect())
+    fn decode(&self, images: &[&Deferred], asked: &[bool]) -> Result<Box<dyn Work>> {
+        let mut scratch = Scratch::new();
+        let pixels: Vec<Option<Vec<u8>>> = images
+            .iter()
+            .zip(asked)
+            .map(|(image, asked)| if *asked { image.pixels(&mut scratch).ok() } else { None })
+            .collect();
+        let taken = pixels.iter().map(Option::is_some).collect();
+        Ok(Box::new(UnderWay { taken, scratch, pixels, staging: vec![] }))
+    }
+
+    fn describe(&self) -> String {
+        "this machine's processor, in place of a GPU".to_owned()
+    }
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    taken: Vec<bool>,
+    scratch: Scratch,
+    pixels: Vec<Option<Vec<u8>>>,
+    staging: Vec<u8>,
+}
+
+impl UnderWay {
+    fn of(&self, number: usize) -> Result<Vec<u8>> {
+        let found = self.pixels.get(number).cloned().flatten();
+        let lost = || CoreError::Internal { what: format!("image {number} was not decoded") };
+        Ok(found.ok_or_else(lost)?)
+    }
+}
+
+/// A row of a target.
+fn place_of(target: Target, row: usize) -> Result<&'static mut [u8]> {
+    if row >= target.rows {
+        return Err(CoreError::Internal { what: format!("row {row} of {}", target.rows) }.into());
+    }
+    let at = target.address as usize + row * target.row;
+    // SAFETY: whoever made the target promised that these bytes are there and that nothing else uses them.
+    Ok(unsafe { std::slice::from_raw_parts_mut(at as *mut u8, target.row) })
+}
+
+impl Work for UnderWay {
+    fn taken(&self) -> &[bool] {
+        &self.taken
     }
 
     fn staging(&mut self, bytes: usize) -> Result<&mut [u8]> {
@@ -77,7 +95,7 @@ impl Machine for Host {
         for Stretch { from, to, count } in stretches {
             for at in 0..*count {
                 let row = &self.staging[(from + at) * target.row..][..target.row];
-                Self::place_of(target, to + at)?.copy_from_slice(row);
+                place_of(target, to + at)?.copy_from_slice(row);
             }
         }
         Ok(())
@@ -86,7 +104,7 @@ impl Machine for Host {
     fn draw(&mut self, target: Target, images: &[(usize, usize, &Deferred)]) -> Result<()> {
         for (number, row, image) in images {
             let over = image.over(self.of(*number)?)?;
-            over.render(&mut self.scratch, Self::place_of(target, *row)?)?;
+            over.render(&mut self.scratch, place_of(target, *row)?)?;
         }
         Ok(())
     }
@@ -96,10 +114,6 @@ impl Machine for Host {
     }
 
     fn row(&mut self, target: Target, row: usize) -> Result<Vec<u8>> {
-        Ok(Self::place_of(target, row)?.to_vec())
-    }
-
-    fn describe(&self) -> String {
-        "this machine's processor, in place of a GPU".to_owned()
+        Ok(place_of(target, row)?.to_vec())
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Kernel {
 
 // SAFETY: functions may be launched by any thread whose current context is theirs.
 unsafe impl Send for Kernel {}
+// SAFETY: as above; launching changes nothing in them.
+unsafe impl Sync for Kernel {}
 
 impl Kernel {
     /// Compiles it, or takes what was compiled before. The context must be current.

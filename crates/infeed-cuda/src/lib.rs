@@ -38,5 +38,5 @@ pub use cuda::{Cuda, Setup};
 pub use error::{Error, Result};
 pub use host::Host;
 pub use library::Places;
-pub use machine::{Machine, Target};
-pub use render::{Outcome, Renderer, Row};
+pub use machine::{Machine, Target, Work};
+pub use render::{Asked, Decoded, Outcome, Renderer, Row};

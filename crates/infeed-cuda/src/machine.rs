@@ -37,13 +37,28 @@ pub struct Stretch {
     pub count: usize,
 }
 
-/// A device that makes batches. The calls of a batch come in the order of the methods.
-pub trait Machine: Debug + Send {
-    /// Turns to memory for the next batch: waits until an earlier batch no longer uses it.
-    fn begin(&mut self) -> Result<()>;
+/// A device that makes batches, several at a time: while one thread asks about the next batch another waits for engines, and a
+/// third draws.
+pub trait Machine: Debug + Send + Sync {
+    /// Asks the decoders which images they take. They see headers alone.
+    fn ask(&self, images: &[&Deferred]) -> Result<Vec<bool>>;
 
-    /// Starts decoding. Says of each image whether it was taken.
-    fn decode(&mut self, images: &[&Deferred]) -> Result<Vec<bool>>;
+    /// Decodes the images that were asked about with success.
+    fn decode(&self, images: &[&Deferred], asked: &[bool]) -> Result<Box<dyn Work>>;
+
+    /// What it is, in words.
+    fn describe(&self) -> String;
+
+    /// Seconds spent, by what they were spent on.
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        vec![]
+    }
+}
+
+/// A batch under way, with memory of its own. The calls come in the order of the methods.
+pub trait Work: Debug + Send {
+    /// Which images were decoded.
+    fn taken(&self) -> &[bool];
 
     /// Memory for rows that are made already.
     fn staging(&mut self, bytes: usize) -> Result<&mut [u8]>;
@@ -54,18 +69,9 @@ pub trait Machine: Debug + Send {
     /// Draws images: each with its number in the list that was decoded, and its row of the target.
     fn draw(&mut self, target: Target, images: &[(usize, usize, &Deferred)]) -> Result<()>;
 
-    /// Pixels that were decoded, of one image of the batch that was drawn last, for checks: waits for them. They are gray or
-    /// red, green, blue, as [`Deferred::drawing`] says.
+    /// Pixels that were decoded, for checks: waits for them. They are gray or red, green, blue, as [`Deferred::drawing`] says.
     fn pixels(&mut self, number: usize, image: &Deferred) -> Result<Vec<u8>>;
 
     /// A row of a target, for checks: waits for it.
     fn row(&mut self, target: Target, row: usize) -> Result<Vec<u8>>;
-
-    /// What it is, in words.
-    fn describe(&self) -> String;
-
-    /// Seconds spent, by what they were spent on.
-    fn seconds(&self) -> Vec<(&'static str, f64)> {
-        vec![]
-    }
 }

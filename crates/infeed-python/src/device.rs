@@ -1,23 +1,26 @@
 //! Columns of batches that a device completes.
 
 use crate::{batch::Batch, errors::raise, gate};
-use infeed::Column;
-use infeed_core::{At, Hold};
-use infeed_cuda::{Cuda, Error, Host, Machine, Places, Renderer, Row, Setup, Target};
+use infeed::{Column, Plan};
+use infeed_core::{At, Deferred, Hold};
+use infeed_cuda::{Asked, Cuda, Decoded, Error, Host, Machine, Places, Renderer, Row, Setup, Target};
 use pyo3::{
     exceptions::{PyKeyError, PyMemoryError, PyRuntimeError},
     prelude::*,
 };
-use std::{path::PathBuf, sync::Mutex};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 /// Rows that a device decoded, that were made before, and that it refused.
 type Counts = (usize, usize, usize);
 
-/// Completes the columns of batches on a device. One thread at a time uses it.
+/// Completes the columns of batches on a device, several at a time.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
 pub(crate) struct DeviceRenderer {
-    inner: Mutex<Option<Renderer>>,
+    inner: Mutex<Option<Arc<Renderer>>>,
     process: u32,
 }
 
@@ -26,6 +29,34 @@ impl Drop for DeviceRenderer {
         if self.process != std::process::id() {
             // A context does not survive a fork: its handles mean nothing here.
             std::mem::forget(self.inner.hold().take());
+        }
+    }
+}
+
+/// A column on its way, in three steps that may each have a thread.
+#[pyclass(frozen, module = "infeed._core")]
+#[derive(Debug)]
+pub(crate) struct DeviceWork {
+    renderer: Arc<Renderer>,
+    batch: infeed::Batch,
+    plan: Arc<Plan>,
+    name: String,
+    step: Mutex<Step>,
+    process: u32,
+}
+
+#[derive(Debug)]
+enum Step {
+    Asked(Asked),
+    Decoded(Decoded),
+    /// A step failed.
+    Lost,
+}
+
+impl Drop for DeviceWork {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(std::mem::replace(&mut *self.step.hold(), Step::Lost));
         }
     }
 }
@@ -79,65 +110,36 @@ impl DeviceRenderer {
             })
         });
         let renderer = Renderer::new(machine.map_err(say)?, threads);
-        Ok(DeviceRenderer { inner: Mutex::new(Some(renderer)), process: std::process::id() })
+        Ok(DeviceRenderer { inner: Mutex::new(Some(Arc::new(renderer))), process: std::process::id() })
     }
 
-    /// Starts completing a column in memory of the device. Returns the counts, and what rows could not be made: index, row
-    /// number, reason. With `strict` the first of these is raised.
-    fn render(
-        &self,
-        py: Python<'_>,
-        batch: &Batch,
-        name: &str,
-        address: u64,
-        stream: u64,
-        strict: bool,
-    ) -> PyResult<(Counts, Vec<(usize, u64, String)>)> {
-        let outcome = py
-            .detach(|| {
-                let _inside = gate::enter();
-                self.with(batch, name, address, stream, |renderer, rows, target| {
-                    renderer.render(rows, target)
-                })
-            })?
-            .map_err(say)?;
-        let mut bad = vec![];
-        for (place, error) in outcome.bad {
-            let error = error.at(located(batch, place, name));
-            if strict {
-                return Err(raise(error));
-            }
-            bad.push((place, batch.inner.rows[place], error.to_string()));
-        }
-        Ok(((outcome.device, outcome.made, outcome.refused), bad))
-    }
-
-    /// Compares the batch that was completed last with the same drawn by the processor from the same decoded pixels: values,
-    /// those that differ, and by how many 255ths at most.
-    fn audit(
-        &self,
-        py: Python<'_>,
-        batch: &Batch,
-        name: &str,
-        address: u64,
-        stream: u64,
-    ) -> PyResult<(u64, u64, f64)> {
-        let found = py
-            .detach(|| {
-                self.with(batch, name, address, stream, |renderer, rows, target| renderer.audit(rows, target))
-            })?
-            .map_err(say)?;
-        Ok((found.values, found.different, found.largest))
+    /// Begins with a column: asks which of its images the device takes.
+    fn ask(&self, py: Python<'_>, batch: &Batch, name: &str) -> PyResult<DeviceWork> {
+        let renderer = py.detach(|| self.inner.hold().clone());
+        let renderer = renderer.ok_or_else(|| PyRuntimeError::new_err("this loader is closed"))?;
+        let asked = py.detach(|| {
+            let _inside = gate::enter();
+            rows_of(&batch.inner, name).map(|(rows, _)| renderer.ask(&rows))
+        });
+        let asked = asked.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?.map_err(say)?;
+        Ok(DeviceWork {
+            renderer,
+            batch: batch.inner.clone(),
+            plan: Arc::clone(&batch.plan),
+            name: name.to_owned(),
+            step: Mutex::new(Step::Asked(asked)),
+            process: std::process::id(),
+        })
     }
 
     /// What it is, in words.
     fn describe(&self, py: Python<'_>) -> String {
-        py.detach(|| self.inner.hold().as_ref().map(Renderer::describe).unwrap_or_default())
+        py.detach(|| self.inner.hold().as_ref().map(|renderer| renderer.describe()).unwrap_or_default())
     }
 
     /// Seconds of the host, by what they were spent on.
     fn seconds(&self, py: Python<'_>) -> Vec<(&'static str, f64)> {
-        py.detach(|| self.inner.hold().as_ref().map(Renderer::seconds).unwrap_or_default())
+        py.detach(|| self.inner.hold().as_ref().map(|renderer| renderer.seconds()).unwrap_or_default())
     }
 
     /// Gives its memory back, once nothing uses it any more.
@@ -148,44 +150,99 @@ impl DeviceRenderer {
     }
 }
 
-impl DeviceRenderer {
-    /// Calls `work` with the rows of a column. The lock is taken without the GIL.
-    fn with<T>(
+#[pymethods]
+impl DeviceWork {
+    /// Decodes the images, and waits for that.
+    fn decode(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let _inside = gate::enter();
+            let mut step = self.step.hold();
+            let Step::Asked(asked) = &*step else { return Ok(()) };
+            let (rows, _) = rows_of(&self.batch, &self.name).ok_or_else(lost)?;
+            let decoded = self.renderer.decode(&rows, asked);
+            *step = Step::Lost;
+            *step = Step::Decoded(decoded?);
+            Ok(())
+        })
+        .map_err(say)
+    }
+
+    /// Starts drawing the column into memory of the device. Returns the counts, and what rows could not be made: index, row
+    /// number, reason. With `strict` the first of these is raised.
+    fn draw(
         &self,
-        batch: &Batch,
-        name: &str,
+        py: Python<'_>,
         address: u64,
         stream: u64,
-        work: impl FnOnce(&mut Renderer, &[Row<'_>], Target) -> T,
-    ) -> PyResult<T> {
-        let Some(Column::Deferred { dtype, shape, lease, images }) = batch.inner.column(name) else {
-            return Err(PyKeyError::new_err(name.to_owned()));
-        };
-        let each = shape[1..].iter().product::<usize>() * dtype.size();
-        let made = lease.bytes();
-        let rows: Vec<Row<'_>> = images
-            .iter()
-            .enumerate()
-            .map(|(at, image)| match image {
-                Some(image) => Row::Deferred(image),
-                None => Row::Made(made.get(at * each..(at + 1) * each).unwrap_or_default()),
-            })
-            .collect();
-        // SAFETY: the Python package gives the address of an empty tensor of this shape and type that it has just made on that
-        // stream, and keeps it until its work is done.
-        let target = unsafe { Target::new(address, each, rows.len(), stream) };
-        let mut inner = self.inner.hold();
-        let renderer = inner.as_mut().ok_or_else(|| PyRuntimeError::new_err("this loader is closed"))?;
-        Ok(work(renderer, &rows, target))
+        strict: bool,
+    ) -> PyResult<(Counts, Vec<(usize, u64, String)>)> {
+        let outcome = self.with(py, address, stream, Decoded::draw)?;
+        let mut bad = vec![];
+        for (place, error) in outcome.bad {
+            let error = error.at(located(&self.batch, &self.plan, place, &self.name));
+            if strict {
+                return Err(raise(error));
+            }
+            bad.push((place, self.batch.rows[place], error.to_string()));
+        }
+        Ok(((outcome.device, outcome.made, outcome.refused), bad))
+    }
+
+    /// Compares what was drawn with the same drawn by the processor from the same decoded pixels: values, those that differ,
+    /// and by how many 255ths at most.
+    fn audit(&self, py: Python<'_>, address: u64, stream: u64) -> PyResult<(u64, u64, f64)> {
+        let found = self.with(py, address, stream, Decoded::audit)?;
+        Ok((found.values, found.different, found.largest))
     }
 }
 
+impl DeviceWork {
+    /// Calls `work` with what was decoded.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        address: u64,
+        stream: u64,
+        work: impl Send + FnOnce(&mut Decoded, &[Row<'_>], Target) -> Result<T, Error>,
+    ) -> PyResult<T> {
+        self.decode(py)?;
+        py.detach(|| {
+            let _inside = gate::enter();
+            let (rows, each) = rows_of(&self.batch, &self.name).ok_or_else(lost)?;
+            // SAFETY: the Python package gives the address of an empty tensor of this shape and type that it has just made on
+            // that stream, and keeps it until its work is done.
+            let target = unsafe { Target::new(address, each, rows.len(), stream) };
+            match &mut *self.step.hold() {
+                Step::Decoded(decoded) => work(decoded, &rows, target),
+                Step::Asked(_) | Step::Lost => Err(lost()),
+            }
+        })
+        .map_err(say)
+    }
+}
+
+fn lost() -> Error {
+    infeed_core::Error::Internal { what: "a batch on its way to a device was lost".to_owned() }.into()
+}
+
+/// The rows of a column that a device completes, and the bytes of each.
+fn rows_of<'a>(batch: &'a infeed::Batch, name: &str) -> Option<(Vec<Row<'a>>, usize)> {
+    let Some(Column::Deferred { dtype, shape, lease, images }) = batch.column(name) else { return None };
+    let each = shape[1..].iter().product::<usize>() * dtype.size();
+    let made = lease.bytes();
+    let row = |(at, image): (usize, &'a Option<Deferred>)| match image {
+        Some(image) => Row::Deferred(image),
+        None => Row::Made(made.get(at * each..(at + 1) * each).unwrap_or_default()),
+    };
+    Some((images.iter().enumerate().map(row).collect(), each))
+}
+
 /// Where a sample of a batch comes from.
-fn located(batch: &Batch, place: usize, field: &str) -> At {
-    let row = batch.inner.rows[place];
-    let (shard, key) = match &batch.inner.names {
+fn located(batch: &infeed::Batch, plan: &Plan, place: usize, field: &str) -> At {
+    let row = batch.rows[place];
+    let (shard, key) = match &batch.names {
         Some(names) => (names[place].0.to_string(), names[place].1.clone()),
-        None => (batch.plan.source.shard_of(row), batch.plan.source.key(row)),
+        None => (plan.source.shard_of(row), plan.source.key(row)),
     };
     At { shard, row: Some(row), key: Some(key).filter(|key| !key.is_empty()), field: Some(field.to_owned()) }
 }
@@ -193,6 +250,7 @@ fn located(batch: &Batch, place: usize, field: &str) -> At {
 /// Keeps the names of the crate together.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<DeviceRenderer>()?;
+    module.add_class::<DeviceWork>()?;
     module.add_function(wrap_pyfunction!(missing_for_device, module)?)?;
     Ok(())
 }

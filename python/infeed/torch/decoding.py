@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,18 @@ import torch
 
 from .. import _core
 from .._typing import OnError
+from ..batch import Made
+from .delivery import Delivery, Following, Pulled
 
 if TYPE_CHECKING:
     from .lanes import Lane
 
 #: For tests: the processor stands in for a GPU, on ``device="cpu"``.
 STAND_IN = False
+
+
+#: Batches on the device at a time: one is decoded, one waits to be drawn, one is drawn.
+_SLOTS = 3
 
 
 class Waiting:
@@ -27,6 +33,15 @@ class Waiting:
         self.name = name
         #: Whether the axes are given as N x C x H x W, a view.
         self.turned = turned
+        #: The images under way on the device.
+        self.work: _core.DeviceWork | None = None
+
+
+def waiting_in(batch: Any) -> Iterator[Waiting]:
+    """The fields of a batch that wait for the device."""
+    for value in batch.values() if isinstance(batch, dict) else batch:
+        if isinstance(value, Waiting):
+            yield value
 
 
 def libraries() -> tuple[list[str], int | None]:
@@ -47,30 +62,29 @@ def impossible(device: torch.device) -> str | None:
 
 
 class Decoding:
-    """Makes the images that the loader left to a device. One thread at a time may use it.
+    """Makes the images that the loader left to a device.
 
     Without the device's decoders, because they cannot be opened after all, threads of this process take their place.
     """
 
-    def __init__(self, lane: Lane, counts: dict[str, int], *, slots: int, on_error: OnError) -> None:
+    def __init__(self, lane: Lane, counts: dict[str, int], *, on_error: OnError) -> None:
         self._lane = lane
         #: Rows that the device decoded, rows that threads had decoded, and rows that the device refused.
         self._counts = counts
         self._strict = on_error != "skip"
-        self._lock = threading.Lock()
         self._here = lane.device.type != "cuda"
-        self._renderer = self._open(slots)
+        self._renderer = self._open()
         #: For checks: compares every batch with the same drawn by the processor from the same decoded pixels.
         self.audits = False
         self.audited = (0, 0, 0.0)
 
-    def _open(self, slots: int) -> _core.DeviceRenderer:
+    def _open(self) -> _core.DeviceRenderer:
         if self._here:
             return _core.DeviceRenderer(None)
         folders, major = libraries()
         try:
             return _core.DeviceRenderer(
-                self._lane.device.index, folders=folders, major=major, slots=slots, threads=_core.usable_cpus()
+                self._lane.device.index, folders=folders, major=major, slots=_SLOTS, threads=_core.usable_cpus()
             )
         except RuntimeError as error:
             warnings.warn(f"images are decoded on the CPU: {error}", stacklevel=2)
@@ -85,8 +99,21 @@ class Decoding:
         """What the host's time was spent on."""
         return dict(self._renderer.seconds())
 
+    def ahead(self, source: Pulled) -> Pulled:
+        """The same batches, of which some are asked about and decoded already, in threads of their own."""
+        return Following(Delivery(Following(Delivery(source, self._ask, 1)), self._decode, 1))
+
+    def _ask(self, item: Made, _: int) -> None:
+        for waiting in waiting_in(item.batch):
+            waiting.work = self._renderer.ask(waiting.batch, waiting.name)
+
+    def _decode(self, item: Made, _: int) -> None:
+        for waiting in waiting_in(item.batch):
+            if waiting.work is not None:
+                waiting.work.decode()
+
     def complete(self, waiting: Waiting) -> tuple[torch.Tensor, list[tuple[int, int, str]]]:
-        """Starts making the images of a batch, on the current stream. Also gives the rows that could not be made: index,
+        """Starts drawing the images of a batch, on the current stream. Also gives the rows that could not be made: index,
         row and reason.
         """
         found = waiting.batch.deferred(waiting.name)
@@ -94,15 +121,16 @@ class Decoding:
             raise RuntimeError(f"the images of {waiting.name!r} are there already")
         shape, dtype = found
         out = torch.empty(shape, dtype=_DTYPES[dtype], device="cpu" if self._here else self._lane.device)
-        stream = self._lane.stream()
-        with self._lock:
-            counts, bad = self._renderer.render(waiting.batch, waiting.name, out.data_ptr(), stream, self._strict)
-            for name, count in zip(self._counts, counts, strict=True):
-                self._counts[name] += count
-            if self.audits:
-                values, different, largest = self._renderer.audit(waiting.batch, waiting.name, out.data_ptr(), stream)
-                before = self.audited
-                self.audited = (before[0] + values, before[1] + different, max(before[2], largest))
+        work, stream = waiting.work or self._renderer.ask(waiting.batch, waiting.name), self._lane.stream()
+        # Its memory on the device is free for another batch once this is gone.
+        waiting.work = None
+        counts, bad = work.draw(out.data_ptr(), stream, self._strict)
+        for name, count in zip(self._counts, counts, strict=True):
+            self._counts[name] += count
+        if self.audits:
+            values, different, largest = work.audit(out.data_ptr(), stream)
+            before = self.audited
+            self.audited = (before[0] + values, before[1] + different, max(before[2], largest))
         if self._here:
             out = self._lane.upload(out)
         return (out.movedim(-1, -3) if waiting.turned else out), bad

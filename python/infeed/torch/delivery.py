@@ -62,6 +62,8 @@ class Delivery(Generic[T]):
     """
 
     def __init__(self, made: Pulled, work: Callable[[Made, int], T], ahead: int) -> None:
+        #: Epoch and step of the first item.
+        self.at = made.at
         self._made = made
         self._work = work
         self._stopping = False
@@ -125,3 +127,21 @@ class Delivery(Generic[T]):
     def __repr__(self) -> str:
         state: Any = "stopped" if self._stopping else "running"
         return f"<Delivery, {state}>"
+
+
+class Following(Pulled):
+    """What a delivery gives, as what another one begins with."""
+
+    def __init__(self, delivery: Delivery[Any]) -> None:
+        self._delivery = delivery
+        self._items = iter(delivery)
+        self.at = delivery.at
+        self.stop = delivery.stop
+
+    def __next__(self) -> Made:
+        made, _ = next(self._items)
+        return made
+
+    def close(self) -> None:
+        """End the thread behind it."""
+        self._delivery.stop()

@@ -159,6 +159,8 @@ class DeviceLoader(TorchLoader):
         pulled = cast(Pulled, made)
         lane = self._lane_now()
         staging = self._resting.pop() if self._resting else Staging(lane, self._slots)
+        if self._left:
+            pulled = self._decoding_now(lane).ahead(pulled)
 
         def bring(item: Made, number: int) -> tuple[Any, Mark]:
             epoch, step = pulled.at
@@ -241,8 +243,7 @@ class DeviceLoader(TorchLoader):
     def _decoding_now(self, lane: Lane) -> Decoding:
         # As late as the lane: it opens the device.
         if self._decoding is None:
-            slots = min(self._slots, 4)
-            self._decoding = Decoding(lane, self._decoded, slots=slots, on_error=self._options["on_error"])
+            self._decoding = Decoding(lane, self._decoded, on_error=self._options["on_error"])
         return self._decoding
 
     def explain(self) -> str:

@@ -110,13 +110,13 @@ fn as_rows(batch: &[(Option<Deferred>, Vec<u8>)]) -> Vec<Row<'_>> {
 fn rows_come_to_their_places() {
     let (batch, wanted) = batch(20);
     let mut out = vec![0xAA; wanted.len()];
-    let mut renderer = Renderer::new(Box::new(Host::new()), 2);
+    let renderer = Renderer::new(Box::new(Host::new()), 2);
     for _ in 0..2 {
-        let outcome = renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
+        let (outcome, mut decoded) = renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
         assert_eq!((outcome.device, outcome.made, outcome.refused), (13, 7, 0));
         assert!(outcome.bad.is_empty());
         assert_eq!(out, wanted);
-        let found = renderer.audit(&as_rows(&batch), target(&mut out)).unwrap();
+        let found = decoded.audit(&as_rows(&batch), target(&mut out)).unwrap();
         assert_eq!((found.values, found.different), (13 * ROW as u64, 0));
         out.fill(0xAA);
     }
@@ -126,11 +126,11 @@ fn rows_come_to_their_places() {
 fn the_audit_finds_one_wrong_value() {
     let (batch, wanted) = batch(5);
     let mut out = vec![0; wanted.len()];
-    let mut renderer = Renderer::new(Box::new(Host::new()), 1);
-    renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
+    let renderer = Renderer::new(Box::new(Host::new()), 1);
+    let (_, mut decoded) = renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
     let value = &mut out[ROW + 100];
     *value = value.wrapping_add(3);
-    let found = renderer.audit(&as_rows(&batch), target(&mut out)).unwrap();
+    let found = decoded.audit(&as_rows(&batch), target(&mut out)).unwrap();
     assert_eq!(found.different, 1);
 }
 
@@ -139,8 +139,8 @@ fn what_is_refused_is_made_here() {
     let (batch, wanted) = batch(20);
     for takes in [|_: &Drawing<'_>| false, |drawing: &Drawing<'_>| drawing.size.0.is_multiple_of(2)] {
         let mut out = vec![0xAA; wanted.len()];
-        let mut renderer = Renderer::new(Box::new(Host::that_takes(takes)), 3);
-        let outcome = renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
+        let renderer = Renderer::new(Box::new(Host::that_takes(takes)), 3);
+        let (outcome, _) = renderer.render(&as_rows(&batch), target(&mut out)).unwrap();
         assert_eq!(outcome.device + outcome.refused, 13);
         assert!(outcome.refused > 0);
         assert_eq!(out, wanted);
@@ -158,7 +158,7 @@ fn a_damaged_image_costs_only_itself_wherever_it_is() {
             .collect();
         let rows: Vec<Row<'_>> = images.iter().map(Row::Deferred).collect();
         let mut out = vec![0xAA; 6 * ROW];
-        let outcome = Renderer::new(Box::new(Host::new()), 2).render(&rows, target(&mut out)).unwrap();
+        let (outcome, _) = Renderer::new(Box::new(Host::new()), 2).render(&rows, target(&mut out)).unwrap();
         assert_eq!((outcome.device, outcome.refused), (5, 1));
         let [(row, error)] = &outcome.bad[..] else { panic!("{:?}", outcome.bad) };
         assert_eq!(*row, usize::from(at));
@@ -177,7 +177,7 @@ fn a_damaged_image_costs_only_itself_wherever_it_is() {
 fn a_batch_of_another_shape_is_refused() {
     let (batch, wanted) = batch(4);
     let mut out = vec![0; wanted.len()];
-    let mut renderer = Renderer::new(Box::new(Host::new()), 1);
+    let renderer = Renderer::new(Box::new(Host::new()), 1);
     assert!(renderer.render(&as_rows(&batch)[1..], target(&mut out)).is_err());
     // SAFETY: nothing is written to it.
     let other = unsafe { Target::new(out.as_mut_ptr() as u64, ROW - 1, 4, 0) };
@@ -196,4 +196,22 @@ fn what_was_changed_on_the_way_is_not_deferred() {
     let mut far = image(1, 3);
     far.finish.dtype = infeed_core::Dtype::F64;
     assert!(far.defer().is_err());
+}
+
+/// Threads may each have a step: what was begun with one batch must not be drawn with another.
+#[test]
+fn batches_under_way_are_not_mixed_up() {
+    let (batch, wanted) = batch(9);
+    let rows = as_rows(&batch);
+    let renderer = Renderer::new(Box::new(Host::new()), 1);
+    let asked: Vec<_> = (0..2).map(|_| renderer.ask(&rows).unwrap()).collect();
+    let mut decoded: Vec<_> = asked.iter().map(|asked| renderer.decode(&rows, asked).unwrap()).collect();
+    for decoded in decoded.iter_mut().rev() {
+        let mut out = vec![0; wanted.len()];
+        decoded.draw(&rows, target(&mut out)).unwrap();
+        assert_eq!(out, wanted);
+    }
+    assert!(renderer.decode(&rows[1..], &asked[0]).is_err());
+    let mut out = vec![0; 8 * ROW];
+    assert!(decoded[0].draw(&rows[1..], target(&mut out)).is_err());
 }

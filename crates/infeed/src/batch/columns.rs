@@ -26,7 +26,7 @@ pub enum Column {
         /// The memory, where the samples that are made already have their place.
         lease: Arc<Lease>,
         /// One entry per sample; `None` where it is made already.
-        images: Vec<Option<Deferred>>,
+        images: Arc<[Option<Deferred>]>,
     },
     /// One value per sample.
     List(Vec<Value>),

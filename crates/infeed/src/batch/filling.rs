@@ -171,7 +171,8 @@ impl Filling {
                         images = kept.iter().map(|at| images[*at].take()).collect();
                     }
                     let lease = closed_up(open, bytes, kept.as_deref());
-                    Column::Deferred { dtype: *dtype, shape: of_all(count, shape), lease, images }
+                    let (shape, images) = (of_all(count, shape), images.into());
+                    Column::Deferred { dtype: *dtype, shape, lease, images }
                 }
                 (ColumnMemory::Loose(values), layout) => {
                     let mut values = values.into_held();
