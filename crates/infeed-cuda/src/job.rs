@@ -8,11 +8,19 @@ pub(crate) const COLUMNS: u32 = 32;
 pub(crate) const ROWS: u32 = 32;
 pub(crate) const LINES: u32 = 8;
 
-/// The most shared memory that a block takes, which every GPU has.
-const ROOM: u32 = 48 << 10;
+/// What a tile of the result takes of shared memory.
+const TILE: u32 = COLUMNS * ROWS * 3;
 
-/// Starts and counts stand before the coefficients of an axis.
-const HEAD: u64 = 2;
+/// The most shared memory that a block takes beside that: every GPU has 48 KiB.
+const ROOM: u32 = (48 << 10) - TILE;
+
+/// Bytes that may be read after the last row in shared memory, and after the last pixel of an image.
+pub(crate) const SLACK: u32 = 16;
+
+/// Numbers in front of the coefficients of an axis: starts and counts.
+fn head(len: u32) -> u64 {
+    (u64::from(len) * 2).next_multiple_of(4)
+}
 
 /// How the taps of an output pixel are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +88,8 @@ pub(crate) struct Axis {
     pub(crate) out: u32,
     flip: u32,
     method: u32,
+    groups: u32,
+    unused: u32,
 }
 
 /// One image.
@@ -115,7 +125,7 @@ pub(crate) struct Jobs {
     pub(crate) list: Vec<Job>,
     /// Numbers in the tables of all axes.
     pub(crate) table: u64,
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory of a block, beside the tile.
     pub(crate) room: u32,
     /// The longest window of an axis.
     pub(crate) longest: u32,
@@ -152,8 +162,8 @@ impl Jobs {
         };
         // At least what one row needs; more lets rows share what was filtered first.
         let (least, all) = if down_first {
-            let line = (reach(&x, COLUMNS, across) + 1) * stored;
-            (line, line * ROWS.min(y.len))
+            let line = ((reach(&x, COLUMNS, across) + 1) * stored).next_multiple_of(4);
+            (line + SLACK, line * ROWS.min(y.len) + SLACK)
         } else {
             (down * COLUMNS * stored, (reach(&y, ROWS, down) + 1) * COLUMNS * stored)
         };
@@ -193,11 +203,17 @@ impl Jobs {
             first: resize.window.start,
             len,
             method: method as u32,
+            groups: taps.div_ceil(4),
             ..Axis::default()
         };
-        self.table += u64::from(len) * (HEAD + u64::from(taps));
+        self.table += head(len) + u64::from(len) * u64::from(taps.next_multiple_of(4));
         self.longest = self.longest.max(len);
         (axis, taps)
+    }
+
+    /// Bytes of shared memory of a block.
+    pub(crate) fn shared(&self) -> u32 {
+        self.room + TILE
     }
 
     /// Tiles of each image: all have the same size.
@@ -235,7 +251,7 @@ mod tests {
 
     #[test]
     fn structures_have_no_gaps() {
-        assert_eq!((size_of::<Axis>(), size_of::<Job>()), (48, 184));
+        assert_eq!((size_of::<Axis>(), size_of::<Job>()), (56, 200));
     }
 
     proptest! {
@@ -259,14 +275,14 @@ mod tests {
             let taps = |axis: &Resize| {
                 (0..axis.full).step_by(7).map(|at| one(axis, at)).max().unwrap_or(0)
             };
-            let room = u64::from(full.0) * (HEAD + u64::from(taps(&x)))
-                + u64::from(full.1) * (HEAD + u64::from(taps(&y)));
+            let room = u64::from(full.0) * (2 + u64::from(taps(&x)))
+                + u64::from(full.1) * (2 + u64::from(taps(&y)));
             prop_assert!(jobs.table >= room, "{} numbers for {room}", jobs.table);
             let job = jobs.list[0];
             if job.down_first == 1 {
                 let tile = Resize { window: 0..COLUMNS.min(full.0), ..x };
                 let needed = infeed_resample::needed(&tile, filter, antialias);
-                prop_assert!(jobs.room >= (needed.end - needed.start) * 3);
+                prop_assert!(jobs.room >= (needed.end - needed.start) * 3 + SLACK);
             } else {
                 prop_assert!(jobs.room >= taps(&y) * COLUMNS * 3);
             }

@@ -18,6 +18,7 @@ typedef unsigned long long u64;
 #define LINES 8
 #define EACH 4
 #define PRECISION 22
+#define SLACK 16 // bytes that may be read after the last row in shared memory
 #define HALF (1 << (PRECISION - 1))
 
 enum { COPY, NEAREST, BOX, BILINEAR, HAMMING, BICUBIC, LANCZOS, LINEAR2, CUBIC4 };
@@ -25,7 +26,7 @@ enum { U8, F16, BF16, F32 };
 
 struct Axis {
     double scale;   // source pixels per output pixel
-    u64 table;      // where its starts, counts and coefficients are
+    u64 table;      // where its starts, counts and coefficients are, these in groups of four: a multiple of four
     u32 source;     // pixels of the crop
     u32 first;      // first pixel of the window
     u32 len;        // pixels of the window
@@ -34,6 +35,8 @@ struct Axis {
     u32 out;        // pixels of the result
     u32 flip;
     u32 method;
+    u32 groups;     // groups of four coefficients kept per output pixel
+    u32 unused;
 };
 
 struct Job {
@@ -111,6 +114,11 @@ static __device__ int clamped(long long at, u32 source) {
     return at < 0 ? 0 : at >= source ? (int)source - 1 : (int)at;
 }
 
+// Numbers in front of the coefficients: starts and counts.
+static __device__ u64 head(const Axis& axis) {
+    return ((u64)axis.len * 2 + 3) & ~3ull;
+}
+
 // Taps of fixed number, with the edge repeated: taps beyond it are added to the edge pixel.
 template <int N>
 static __device__ void fixed_taps(const Axis& axis, u32 index, int* starts, int* counts, int* taps) {
@@ -123,12 +131,11 @@ static __device__ void fixed_taps(const Axis& axis, u32 index, int* starts, int*
     int count = clamped(start + N - 1, axis.source) - first + 1;
     *starts = first;
     *counts = count;
-    for (int tap = 0; tap < count; tap++) taps[tap * (u64)axis.len] = 0;
     for (int tap = 0; tap < N; tap++) {
         double w;
         if (N == 2) w = tap ? t : 1.0 - t;
         else w = cubic(tap == 0 ? t + 1.0 : tap == 1 ? t : tap == 2 ? 1.0 - t : 2.0 - t, -0.75);
-        taps[(clamped(start + tap, axis.source) - first) * (u64)axis.len] += fixed_point(w);
+        taps[clamped(start + tap, axis.source) - first] += fixed_point(w);
     }
 }
 
@@ -136,11 +143,11 @@ extern "C" __global__ void prepare(const Job* __restrict__ jobs, int* __restrict
     const Axis& axis = blockIdx.y ? jobs[blockIdx.z].y : jobs[blockIdx.z].x;
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= axis.len) return;
-    int* starts = tables + axis.table;
+    int* starts = tables + axis.table + i;
     int* counts = starts + axis.len;
-    int* taps = counts + axis.len + i;
-    starts += i;
-    counts += i;
+    int* taps = tables + axis.table + head(axis) + (u64)i * axis.groups * 4;
+    // Further taps of a group weigh nothing.
+    for (u32 tap = 0; tap < axis.groups * 4; tap++) taps[tap] = 0;
     u32 index = axis.first + i;
     if (axis.method == COPY || axis.method == NEAREST) {
         u32 at = index;
@@ -172,7 +179,7 @@ extern "C" __global__ void prepare(const Job* __restrict__ jobs, int* __restrict
     *counts = end - start;
     for (u32 tap = start; tap < end; tap++) {
         double w = weight(axis.method, ((double)tap - center + 0.5) * inverse);
-        taps[(tap - start) * (u64)axis.len] = fixed_point(w / norm);
+        taps[tap - start] = fixed_point(w / norm);
     }
 }
 
@@ -198,35 +205,19 @@ static __device__ u16 upper_half(float value) {
     return (u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-// Stores one value; `fill` is cut to bytes and not rounded, as the CPU does.
-static __device__ void store(const Job& job, u32 x, u32 y, u32 c, float raw, bool fill) {
-    float value = __fadd_rn(__fmul_rn(raw, job.scale[c]), job.bias[c]);
-    u64 at = job.planar ? ((u64)c * job.y.out + y) * job.x.out + x : ((u64)y * job.x.out + x) * job.channels + c;
-    switch (job.dtype) {
-    case U8: {
-        float whole = fill ? truncf(value) : rintf(value);
-        ((u8*)job.target)[at] = whole > 0.0f ? whole < 255.0f ? (u8)whole : 255 : 0;
-        break;
-    }
-    case F16: ((u16*)job.target)[at] = half_bits(value); break;
-    case BF16: ((u16*)job.target)[at] = upper_half(value); break;
-    default: ((float*)job.target)[at] = value;
-    }
-}
-
 // What one axis does in a tile.
 struct Span {
     const int* starts;
     const int* counts;
-    const int* taps;
-    u32 len;
+    const int4* taps;
+    u32 groups;
     u32 begin, end; // pixels of the window in this tile; none if they are equal
 
     __device__ Span(const Axis& axis, const int* tables, u32 low, u32 high) {
         starts = tables + axis.table;
         counts = starts + axis.len;
-        taps = counts + axis.len;
-        len = axis.len;
+        taps = (const int4*)(starts + head(axis));
+        groups = axis.groups;
         u32 first = low > axis.lead ? low : axis.lead;
         u32 last = high < axis.lead + axis.len ? high : axis.lead + axis.len;
         begin = end = 0;
@@ -236,6 +227,7 @@ struct Span {
     }
 
     __device__ int stop(u32 i) const { return __ldg(starts + i) + __ldg(counts + i); }
+    __device__ const int* weights(u32 i) const { return (const int*)(taps + i * groups); }
 };
 
 // The place of a pixel of the result in the window, if it is inside.
@@ -245,55 +237,92 @@ static __device__ bool inside(const Axis& axis, u32 at, u32* place) {
     return true;
 }
 
-template <int S>
-static __device__ void put(const Job& job, u32 x, u32 row, const int* sums) {
-    u32 y = job.y.lead + (job.y.flip ? job.y.len - 1 - row : row);
-    for (u32 c = 0; c < job.channels; c++) store(job, x, y, c, (float)clip(sums[S == 1 ? 0 : c]), false);
+// Memory is read in words: bytes would take as many instructions as they are.
+struct Global {
+    static __device__ u32 load(const u32* at) { return __ldg(at); }
+};
+struct Shared {
+    static __device__ u32 load(const u32* at) { return *at; }
+};
+
+// Adds four pixels that begin at byte `at`, with their weights.
+template <int S, typename Memory>
+static __device__ void add_four(const u32* words, u32 at, const int4& weights, int* sums) {
+    const u32* from = words + (at >> 2);
+    const u32 shift = (at & 3) * 8;
+    const int k[4] = {weights.x, weights.y, weights.z, weights.w};
+    u32 bytes[S];
+    u32 low = Memory::load(from);
+#pragma unroll
+    for (int i = 0; i < S; i++) {
+        const u32 high = Memory::load(from + i + 1);
+        bytes[i] = __funnelshift_r(low, high, shift);
+        low = high;
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * S; i++) sums[i % S] += k[i / S] * (int)((bytes[i / 4] >> (i % 4 * 8)) & 255);
+}
+
+// Adds four bytes with one weight.
+static __device__ void add_word(u32 word, int k, int* sums) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) sums[i] += k * (int)((word >> (i * 8)) & 255);
+}
+
+static __device__ u32 packed(const int* sums) {
+    return (u32)clip(sums[0]) | (u32)clip(sums[1]) << 8 | (u32)clip(sums[2]) << 16 | (u32)clip(sums[3]) << 24;
 }
 
 // Rows of the source are filtered to the columns of the tile, and these to its rows.
 template <int S>
-static __device__ void across_first(const Job& job, const Span& xs, const Span& ys, u8* room, u32 size, u32 x,
+static __device__ void across_first(const Job& job, const Span& xs, const Span& ys, u32* room, u32 size, u32* result,
                                     bool here, u32 column) {
+    const int words = COLUMNS * S / 4;
     const int most = size / (COLUMNS * S);
-    const u32 lane = threadIdx.x;
+    const u32* source = (const u32*)job.source;
+    const u32 thread = threadIdx.y * COLUMNS + threadIdx.x;
+    const int start = here ? __ldg(xs.starts + column) : 0;
+    const int groups = here ? (__ldg(xs.counts + column) + 3) / 4 : 0;
+    const int4* taps = xs.taps + column * xs.groups;
     for (u32 next, row = ys.begin; row < ys.end; row = next) {
         const int top = __ldg(ys.starts + row);
         next = row + 1;
         while (next < ys.end && ys.stop(next) - top <= most) next++;
         const int rows = ys.stop(next - 1) - top;
-        if (here) {
-            const int start = __ldg(xs.starts + column), count = __ldg(xs.counts + column);
-            const u8* corner = (const u8*)job.source + (u64)(job.y.from + top) * job.pitch + (job.x.from + start) * S;
-            for (int r = threadIdx.y * EACH; r < rows; r += LINES * EACH) {
-                const u8* from[EACH];
-                int sums[EACH][S];
-                for (int e = 0; e < EACH; e++) {
-                    from[e] = corner + (u64)(r + e < rows ? r + e : rows - 1) * job.pitch;
-                    for (int c = 0; c < S; c++) sums[e][c] = HALF;
-                }
-                for (int tap = 0; tap < count; tap++) {
-                    const int k = __ldg(xs.taps + tap * (u64)xs.len + column);
-                    for (int e = 0; e < EACH; e++)
-                        for (int c = 0; c < S; c++) sums[e][c] += k * (int)from[e][tap * S + c];
-                }
-                for (int e = 0; e < EACH && r + e < rows; e++)
-                    for (int c = 0; c < S; c++)
-                        room[((r + e) * COLUMNS + lane) * S + c] = (u8)clip(sums[e][c]);
+        const u32 corner = (job.y.from + top) * job.pitch + (job.x.from + start) * S;
+        for (int r = threadIdx.y * EACH; here && r < rows; r += LINES * EACH) {
+            u32 at[EACH];
+            int sums[EACH][S];
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                at[e] = corner + (r + e < rows ? r + e : rows - 1) * job.pitch;
+#pragma unroll
+                for (int c = 0; c < S; c++) sums[e][c] = HALF;
             }
+            for (int group = 0; group < groups; group++) {
+                const int4 weights = __ldg(taps + group);
+#pragma unroll
+                for (int e = 0; e < EACH; e++) {
+                    add_four<S, Global>(source, at[e], weights, sums[e]);
+                    at[e] += 4 * S;
+                }
+            }
+#pragma unroll
+            for (int e = 0; e < EACH; e++)
+                if (r + e < rows)
+#pragma unroll
+                    for (int c = 0; c < S; c++)
+                        ((u8*)room)[((r + e) * COLUMNS + threadIdx.x) * S + c] = (u8)clip(sums[e][c]);
         }
         __syncthreads();
-        if (here) {
-            for (u32 j = row + threadIdx.y; j < next; j += LINES) {
-                const int start = __ldg(ys.starts + j) - top, count = __ldg(ys.counts + j);
-                int sums[S];
-                for (int c = 0; c < S; c++) sums[c] = HALF;
-                for (int tap = 0; tap < count; tap++) {
-                    const int k = __ldg(ys.taps + tap * (u64)ys.len + j);
-                    for (int c = 0; c < S; c++) sums[c] += k * (int)room[((start + tap) * COLUMNS + lane) * S + c];
-                }
-                put<S>(job, x, j, sums);
-            }
+        for (u32 task = thread; task < (next - row) * words; task += COLUMNS * LINES) {
+            const u32 j = row + task / words, word = task % words;
+            const int from = __ldg(ys.starts + j) - top, count = __ldg(ys.counts + j);
+            const int* weights = ys.weights(j);
+            int sums[4] = {HALF, HALF, HALF, HALF};
+            for (int tap = 0; tap < count; tap++)
+                add_word(room[(from + tap) * words + word], __ldg(weights + tap), sums);
+            result[(j - ys.begin) * words + word] = packed(sums);
         }
         __syncthreads();
     }
@@ -301,65 +330,110 @@ static __device__ void across_first(const Job& job, const Span& xs, const Span& 
 
 // Columns of the source are filtered to the rows of the tile, and these to its columns.
 template <int S>
-static __device__ void down_first(const Job& job, const Span& xs, const Span& ys, u8* room, u32 size, u32 x,
+static __device__ void down_first(const Job& job, const Span& xs, const Span& ys, u32* room, u32 size, u32* result,
                                   bool here, u32 column) {
     if (xs.begin == xs.end) return;
     const int left = __ldg(xs.starts + xs.begin);
-    const u32 wide = (u32)(xs.stop(xs.end - 1) - left) * S;
-    u32 most = size / wide;
+    const u32 words = ((xs.stop(xs.end - 1) - left) * S + 3) / 4;
+    const u32 most = (size - SLACK) / (words * 4);
     if (most == 0) return;
+    const u32* source = (const u32*)job.source;
+    const int start = here ? __ldg(xs.starts + column) - left : 0;
+    const int groups = here ? (__ldg(xs.counts + column) + 3) / 4 : 0;
+    const int4* taps = xs.taps + column * xs.groups;
     for (u32 next, row = ys.begin; row < ys.end; row = next) {
         next = ys.end - row > most ? row + most : ys.end;
         for (u32 j = row + threadIdx.y; j < next; j += LINES) {
-            const int start = __ldg(ys.starts + j), count = __ldg(ys.counts + j);
-            const u8* corner = (const u8*)job.source + (u64)(job.y.from + start) * job.pitch + (job.x.from + left) * S;
-            for (u32 b = threadIdx.x; b < wide; b += COLUMNS) {
-                int sum = HALF;
-                for (int tap = 0; tap < count; tap++)
-                    sum += __ldg(ys.taps + tap * (u64)ys.len + j) * (int)corner[(u64)tap * job.pitch + b];
-                room[(j - row) * wide + b] = (u8)clip(sum);
+            const int from = __ldg(ys.starts + j), count = __ldg(ys.counts + j);
+            const int* weights = ys.weights(j);
+            for (u32 word = threadIdx.x; word < words; word += COLUMNS) {
+                u32 at = (job.y.from + from) * job.pitch + (job.x.from + left) * S + word * 4;
+                int sums[4] = {HALF, HALF, HALF, HALF};
+                for (int tap = 0; tap < count; tap++) {
+                    const u32* here = source + (at >> 2);
+                    add_word(__funnelshift_r(__ldg(here), __ldg(here + 1), (at & 3) * 8), __ldg(weights + tap), sums);
+                    at += job.pitch;
+                }
+                room[(j - row) * words + word] = packed(sums);
             }
         }
         __syncthreads();
-        if (here) {
-            const int start = __ldg(xs.starts + column) - left, count = __ldg(xs.counts + column);
-            for (u32 j = row + threadIdx.y; j < next; j += LINES) {
-                int sums[S];
-                for (int c = 0; c < S; c++) sums[c] = HALF;
-                for (int tap = 0; tap < count; tap++) {
-                    const int k = __ldg(xs.taps + tap * (u64)xs.len + column);
-                    for (int c = 0; c < S; c++) sums[c] += k * (int)room[(j - row) * wide + (start + tap) * S + c];
-                }
-                put<S>(job, x, j, sums);
-            }
+        for (u32 j = row + threadIdx.y; here && j < next; j += LINES) {
+            int sums[S];
+#pragma unroll
+            for (int c = 0; c < S; c++) sums[c] = HALF;
+            u32 at = (j - row) * words * 4 + start * S;
+            for (int group = 0; group < groups; group++, at += 4 * S)
+                add_four<S, Shared>(room, at, __ldg(taps + group), sums);
+#pragma unroll
+            for (int c = 0; c < S; c++)
+                ((u8*)result)[((j - ys.begin) * COLUMNS + threadIdx.x) * S + c] = (u8)clip(sums[c]);
         }
         __syncthreads();
     }
 }
 
-// One block per tile and image; `size` bytes of shared memory.
+template <int D> static __device__ void store(u64 target, u64 at, float value, bool fill) {
+    if (D == U8) {
+        // The fill colour is cut and not rounded, as the CPU does.
+        const float whole = fill ? truncf(value) : rintf(value);
+        ((u8*)target)[at] = whole > 0.0f ? whole < 255.0f ? (u8)whole : 255 : 0;
+    } else if (D == F16) {
+        ((u16*)target)[at] = half_bits(value);
+    } else if (D == BF16) {
+        ((u16*)target)[at] = upper_half(value);
+    } else {
+        ((float*)target)[at] = value;
+    }
+}
+
+// Finishes and stores the tile.
+template <int D>
+static __device__ void finish(const Job& job, const u8* result, u32 begin, u32 x, u32 top, u32 bottom, bool here) {
+    const u32 channels = job.channels, stored = job.stored;
+    const u64 target = job.target;
+    const u64 across = job.planar ? 1 : channels, plane = job.planar ? (u64)job.y.out * job.x.out : 1;
+    for (u32 c = 0; c < channels; c++) {
+        const float scale = job.scale[c], bias = job.bias[c], fill = job.fill[c];
+        const u8* from = result + threadIdx.x * stored + (stored == 1 ? 0 : c);
+        for (u32 y = top + threadIdx.y; y < bottom; y += LINES) {
+            u32 row;
+            const bool there = inside(job.y, y, &row) && here;
+            const float raw = there ? (float)from[(row - begin) * COLUMNS * stored] : fill;
+            const float value = __fadd_rn(__fmul_rn(raw, scale), bias);
+            store<D>(target, c * plane + ((u64)y * job.x.out + x) * across, value, !there);
+        }
+    }
+}
+
+// One block per tile and image; `size` bytes of shared memory beside those of the result.
 extern "C" __global__ void __launch_bounds__(COLUMNS* LINES)
     draw(const Job* __restrict__ jobs, const int* __restrict__ tables, u32 size) {
-    extern __shared__ u8 room[];
-    const Job& job = jobs[blockIdx.y];
-    const u32 across = (job.x.out + COLUMNS - 1) / COLUMNS;
-    const u32 left = blockIdx.x % across * COLUMNS, top = blockIdx.x / across * ROWS;
+    extern __shared__ u32 shared[];
+    u32* const result = shared;
+    u32* const room = shared + ROWS * COLUMNS * 3 / 4;
+    const Job job = jobs[blockIdx.y];
+    const u32 tiles = (job.x.out + COLUMNS - 1) / COLUMNS;
+    const u32 left = blockIdx.x % tiles * COLUMNS, top = blockIdx.x / tiles * ROWS;
     const u32 right = left + COLUMNS < job.x.out ? left + COLUMNS : job.x.out;
     const u32 bottom = top + ROWS < job.y.out ? top + ROWS : job.y.out;
     const u32 x = left + threadIdx.x;
-    u32 column = 0, row = 0;
-    const bool exists = x < right;
-    const bool here = exists && inside(job.x, x, &column);
-    if (exists)
-        for (u32 y = top + threadIdx.y; y < bottom; y += LINES)
-            if (!here || !inside(job.y, y, &row))
-                for (u32 c = 0; c < job.channels; c++) store(job, x, y, c, job.fill[c], true);
+    u32 column = 0;
+    const bool here = x < right && inside(job.x, x, &column);
     const Span xs(job.x, tables, left, right), ys(job.y, tables, top, bottom);
     if (job.stored == 1) {
-        if (job.down_first) down_first<1>(job, xs, ys, room, size, x, here, column);
-        else across_first<1>(job, xs, ys, room, size, x, here, column);
+        if (job.down_first) down_first<1>(job, xs, ys, room, size, result, here, column);
+        else across_first<1>(job, xs, ys, room, size, result, here, column);
     } else {
-        if (job.down_first) down_first<3>(job, xs, ys, room, size, x, here, column);
-        else across_first<3>(job, xs, ys, room, size, x, here, column);
+        if (job.down_first) down_first<3>(job, xs, ys, room, size, result, here, column);
+        else across_first<3>(job, xs, ys, room, size, result, here, column);
+    }
+    if (x >= right) return;
+    const u8* from = (const u8*)result;
+    switch (job.dtype) {
+    case U8: return finish<U8>(job, from, ys.begin, x, top, bottom, here);
+    case F16: return finish<F16>(job, from, ys.begin, x, top, bottom, here);
+    case BF16: return finish<BF16>(job, from, ys.begin, x, top, bottom, here);
+    default: return finish<F32>(job, from, ys.begin, x, top, bottom, here);
     }
 }

@@ -75,7 +75,7 @@ impl Kernel {
         let mut arguments = [arguments[0], arguments[1], (&raw mut room).cast::<c_void>()];
         let grid = [jobs.tiles(), images, 1];
         // SAFETY: these are the parameters of `draw`; the rest is the caller's.
-        unsafe { self.start(self.draw, grid, [COLUMNS, LINES], room, stream, &mut arguments) }
+        unsafe { self.start(self.draw, grid, [COLUMNS, LINES], jobs.shared(), stream, &mut arguments) }
     }
 
     /// # Safety

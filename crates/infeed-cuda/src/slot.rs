@@ -3,7 +3,7 @@
 use crate::{
     Result,
     driver::{Driver, Handle},
-    job::{Job, Jobs},
+    job::{Job, Jobs, SLACK},
     kernel::Kernel,
     machine::{Stretch, Target},
     memory::{DeviceMemory, Event, HostMemory, Stream},
@@ -85,7 +85,7 @@ impl Slot {
                 groups[usize::from(drawing.gray)].push((number, drawing.size.0));
             }
         }
-        self.pixels.reserve(all as usize)?;
+        self.pixels.reserve((all + u64::from(SLACK)) as usize)?;
         let mut taken = vec![false; images.len()];
         self.files.extend(images.into_iter().map(|(file, ..)| file));
         self.busy = true;

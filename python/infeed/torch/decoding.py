@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 STAND_IN = False
 
 
-#: Batches on the device at a time: one is decoded, one waits to be drawn, one is drawn.
-_SLOTS = 3
+#: Batches that are decoded at a time. The engines are busy with one; what nvJPEG does on the host is done for the next
+#: meanwhile.
+_AT_ONCE = 2
+
+#: Batches that are asked about before they are drawn, beside the one that is drawn.
+_AHEAD = 2
+
+#: Batches whose pixels are on the device.
+_SLOTS = _AHEAD + 2
 
 
 class Waiting:
@@ -35,6 +43,7 @@ class Waiting:
         self.turned = turned
         #: The images under way on the device.
         self.work: _core.DeviceWork | None = None
+        self.decoded: Future[None] | None = None
 
 
 def waiting_in(batch: Any) -> Iterator[Waiting]:
@@ -74,6 +83,7 @@ class Decoding:
         self._strict = on_error != "skip"
         self._here = lane.device.type != "cuda"
         self._renderer = self._open()
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="infeed-decoding")
         #: For checks: compares every batch with the same drawn by the processor from the same decoded pixels.
         self.audits = False
         self.audited = (0, 0, 0.0)
@@ -101,16 +111,12 @@ class Decoding:
 
     def ahead(self, source: Pulled) -> Pulled:
         """The same batches, of which some are asked about and decoded already, in threads of their own."""
-        return Following(Delivery(Following(Delivery(source, self._ask, 1)), self._decode, 1))
+        return Following(Delivery(source, self._begin, _AHEAD))
 
-    def _ask(self, item: Made, _: int) -> None:
+    def _begin(self, item: Made, _: int) -> None:
         for waiting in waiting_in(item.batch):
             waiting.work = self._renderer.ask(waiting.batch, waiting.name)
-
-    def _decode(self, item: Made, _: int) -> None:
-        for waiting in waiting_in(item.batch):
-            if waiting.work is not None:
-                waiting.work.decode()
+            waiting.decoded = self._threads.submit(waiting.work.decode)
 
     def complete(self, waiting: Waiting) -> tuple[torch.Tensor, list[tuple[int, int, str]]]:
         """Starts drawing the images of a batch, on the current stream. Also gives the rows that could not be made: index,
@@ -122,6 +128,8 @@ class Decoding:
         shape, dtype = found
         out = torch.empty(shape, dtype=_DTYPES[dtype], device="cpu" if self._here else self._lane.device)
         work, stream = waiting.work or self._renderer.ask(waiting.batch, waiting.name), self._lane.stream()
+        if waiting.decoded is not None:
+            waiting.decoded.result()
         # Its memory on the device is free for another batch once this is gone.
         waiting.work = None
         counts, bad = work.draw(out.data_ptr(), stream, self._strict)
@@ -137,6 +145,7 @@ class Decoding:
 
     def close(self) -> None:
         """Gives the memory of the device back."""
+        self._threads.shutdown(cancel_futures=True)
         self._renderer.close()
 
 

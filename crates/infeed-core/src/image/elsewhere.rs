@@ -8,6 +8,9 @@ use infeed_resample::{Axis, Filter};
 /// The largest size that a view may have and still be drawn elsewhere.
 const MOST: u32 = 1 << 16;
 
+/// The most pixels of an image: places in them are numbers of 32 bits.
+const PIXELS: u64 = 1 << 30;
+
 /// How far an axis may shrink: what a kernel keeps for one output pixel is bounded by it.
 const SHRINK: u32 = 64;
 
@@ -161,5 +164,6 @@ fn drawable(info: &ImageInfo, x: &Track, y: &Track) -> bool {
             && track.out <= MOST
             && track.len <= track.full.saturating_mul(SHRINK)
     };
-    info.depth == 8 && matches!(info.channels, 1 | 3) && fits(x) && fits(y)
+    let all = u64::from(info.width) * u64::from(info.height);
+    info.depth == 8 && matches!(info.channels, 1 | 3) && all <= PIXELS && fits(x) && fits(y)
 }

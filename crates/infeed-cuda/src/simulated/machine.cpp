@@ -23,6 +23,12 @@ static Place threadIdx, blockIdx, blockDim;
 static ucontext_t scheduler;
 static ucontext_t* running;
 
+struct int4 {
+    int x, y, z, w;
+};
+static unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)((((uint64_t)high << 32) | low) >> (shift & 31));
+}
 static void __syncthreads() { swapcontext(running, &scheduler); }
 template <typename T> static T __ldg(const T* at) { return *at; }
 static float __fadd_rn(float a, float b) { return a + b; }
@@ -35,7 +41,8 @@ static unsigned __float_as_uint(float value) {
 
 #include "../kernel.cu"
 
-u8 room[48 << 10];
+u32 shared[(48 << 10) / 4];
+
 
 static const Job* jobs;
 static int* tables;
@@ -46,7 +53,7 @@ static void run_block() {
     std::vector<ucontext_t> threads(COLUMNS * LINES);
     std::vector<bool> done(threads.size());
     // What a block leaves behind must not help the next.
-    memset(room, 0xEE, sizeof room);
+    memset(shared, 0xEE, sizeof shared);
     static bool ended;
     static void (*entry)() = [] {
         draw(jobs, tables, shared_bytes);

@@ -1,6 +1,6 @@
 //! The source of the kernel, run on the processor: it must give the bits of infeed-resample.
 
-use crate::job::{Job, Jobs};
+use crate::job::{Job, Jobs, SLACK};
 use infeed_core::{Drawing, Dtype, Finish, PixelLayout, Rng};
 use infeed_resample::{Axis, Filter, Layout, Pixels, Resampler, Sink, needed};
 use std::{
@@ -30,7 +30,7 @@ fn run(program: &Path, jobs: &Jobs, pixels: &[u8], out: usize) -> Vec<u8> {
         jobs.room as usize,
         jobs.longest as usize,
         jobs.tiles() as usize,
-        pixels.len(),
+        pixels.len() + SLACK as usize,
         out,
     ];
     let mut input: Vec<u8> = head.iter().flat_map(|n| (*n as u64).to_ne_bytes()).collect();
@@ -39,6 +39,7 @@ fn run(program: &Path, jobs: &Jobs, pixels: &[u8], out: usize) -> Vec<u8> {
         std::slice::from_raw_parts(jobs.list.as_ptr().cast::<u8>(), size_of::<Job>() * jobs.list.len())
     });
     input.extend_from_slice(pixels);
+    input.resize(input.len() + SLACK as usize, 0xDD);
     let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(&input).unwrap();
     let done = child.wait_with_output().unwrap();
@@ -170,6 +171,8 @@ fn the_kernel_gives_the_bits_of_the_resampler() {
         let mut drawings = vec![];
         for _ in 0..6 {
             let drawing = drawing(&mut rng, out, finish);
+            // Pixels of images begin at multiples of this, as on a device.
+            pixels.resize(pixels.len().next_multiple_of(256), 0xCC);
             let own: Vec<u8> = (0..drawing.pixel_bytes()).map(|_| rng.next_u64() as u8).collect();
             jobs.add(&drawing, pixels.len() as u64, wanted.len() as u64);
             let mut row = painted(&drawing);

@@ -23,7 +23,7 @@ pub enum Decode {
 
 /// What one thread decodes in a second, and what the engines of a GPU do, of photographs: a share that is not given follows
 /// from these. Measured on an H200, docs/gpu.md.
-const THREAD: f64 = 500.0;
+const THREAD: f64 = 900.0;
 const ENGINES: f64 = 20_000.0;
 
 impl Decode {
