@@ -190,13 +190,18 @@ def kernel(shards: str) -> None:
             out = torch.empty(shape, dtype=torch.uint8 if dtype == "u8" else torch.float32, device="cuda")
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             with lane.work():
-                for round in range(60):
-                    if round == 10:
-                        start.record()
+                for _ in range(3):
+                    work.draw(out.data_ptr(), lane.stream(), True)
+                # All of it is queued before the stream reaches it: otherwise this would be the time of the host.
+                torch.cuda._sleep(400_000_000)
+                start.record()
+                for _ in range(20):
                     work.draw(out.data_ptr(), lane.stream(), True)
                 end.record()
             torch.cuda.synchronize()
-            FOUND[f"kernel {name}"] = {"us": start.elapsed_time(end) * 1000 / 50, "result_bytes": out.nbytes}
+            us = start.elapsed_time(end) * 1000 / 20
+            moved = work.audit(out.data_ptr(), lane.stream())[3]
+            FOUND[f"kernel {name}"] = {"us": us, "bytes": moved, "gb_per_s": moved / us / 1e3}
             say("kernel", name, FOUND[f"kernel {name}"])
             del work
 
@@ -235,7 +240,7 @@ def damage(where: Path, files: list[bytes], count: int) -> None:
     plain = pipeline(shards, T.Resize((128, 128)), batch=64, shuffle=False)
     with plain.to_torch(device="cuda", decode="gpu", on_error="skip", error_limit=count) as loader:
         seen = sum(len(batch["jpg"]) for batch in loader)
-        FOUND["damage mutated"] = {"seen": seen, "of": count, **loader._decoded, "bad": len(loader.stats()["bad"])}
+        FOUND["damage mutated"] = {"seen": seen, "of": count, **loader._decoded, "bad": loader.stats()["bad_samples"]}
         say("mutated", FOUND["damage mutated"])
     eight = [small[i % len(small)] for i in range(8)]
     good, bad = list(eight) * 8, list(eight) * 8
@@ -336,7 +341,8 @@ def right(name: str, found: Any) -> bool:
     if name == "race":
         return found["wrong"] == 0 and found["audited"][1] == 0
     if name == "damage mutated":
-        return found["seen"] + found["bad"] == found["of"]
+        # Only whole batches of 64 are seen, and what cannot be made is left out of them.
+        return found["seen"] > 0 and found["seen"] + found["bad"] == found["of"] // 64 * 64
     return name != "damage places" or found["neighbours_changed"] == 0
 
 

@@ -1,7 +1,8 @@
 //! Checks of what a device has drawn, against the same arithmetic on the processor.
 
 use crate::{Decoded, Result, Row, Target};
-use infeed_core::{Dtype, Scratch};
+use infeed_core::{Drawing, Dtype, Scratch};
+use infeed_resample::needed;
 
 /// How far the rows of a batch differ from those drawn here from the same decoded pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -12,6 +13,8 @@ pub struct Differences {
     pub different: u64,
     /// The largest difference, in 255ths of the range of pixels.
     pub largest: f64,
+    /// Bytes that drawing must read and write: decoded pixels under the views, once, and results.
+    pub bytes: u64,
 }
 
 impl Decoded {
@@ -25,6 +28,7 @@ impl Decoded {
             let mut wanted = vec![0; over.bytes()];
             over.render(&mut scratch, &mut wanted)?;
             let found = work.row(target, row)?;
+            out.bytes += image.drawing().map_or(0, |drawing| moved(&drawing));
             let finish = over.finish;
             let step = finish.scale[..usize::from(over.channels())]
                 .iter()
@@ -40,6 +44,16 @@ impl Decoded {
         }
         Ok(out)
     }
+}
+
+/// Bytes that are read and written for an image at least.
+fn moved(drawing: &Drawing<'_>) -> u64 {
+    let used = |axis| {
+        let range = needed(axis, drawing.filter, drawing.antialias);
+        u64::from(range.end - range.start)
+    };
+    let stored = if drawing.gray { 1 } else { 3 };
+    used(&drawing.axes.0) * used(&drawing.axes.1) * stored + drawing.result_bytes() as u64
 }
 
 fn values(dtype: Dtype, bytes: &[u8]) -> impl Iterator<Item = f64> {

@@ -8,11 +8,15 @@ pub(crate) const COLUMNS: u32 = 32;
 pub(crate) const ROWS: u32 = 32;
 pub(crate) const LINES: u32 = 8;
 
-/// What a tile of the result takes of shared memory.
-const TILE: u32 = COLUMNS * ROWS * 3;
+/// What a job and a tile of its result take of shared memory.
+const TILE: u32 = COLUMNS * ROWS * 3 + size_of::<Job>() as u32;
 
-/// The most shared memory that a block takes beside that: every GPU has 48 KiB.
+/// The most shared memory that a block can take beside that: every GPU has 48 KiB.
+#[cfg(test)]
 const ROOM: u32 = (48 << 10) - TILE;
+
+/// What a block takes of that for rows if it needs no more for one: several blocks share a multiprocessor.
+const USUAL: u32 = 24 << 10;
 
 /// Bytes that may be read after the last row in shared memory, and after the last pixel of an image.
 pub(crate) const SLACK: u32 = 16;
@@ -117,6 +121,11 @@ impl Job {
     pub(crate) fn target(&self) -> u64 {
         self.target
     }
+
+    /// Whether columns are filtered before rows.
+    pub(crate) fn goes_down_first(&self) -> bool {
+        self.down_first == 1
+    }
 }
 
 /// The jobs of a batch, and what they need.
@@ -167,7 +176,7 @@ impl Jobs {
         } else {
             (down * COLUMNS * stored, (reach(&y, ROWS, down) + 1) * COLUMNS * stored)
         };
-        self.room = self.room.max(all.min(ROOM).max(least));
+        self.room = self.room.max(all.min(USUAL).max(least));
         let number = |dtype: Dtype| match dtype {
             Dtype::U8 => 0,
             Dtype::F16 => 1,

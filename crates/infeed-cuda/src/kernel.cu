@@ -16,7 +16,8 @@ typedef unsigned long long u64;
 #define COLUMNS 32
 #define ROWS 32
 #define LINES 8
-#define EACH 4
+#define EACH 2
+#define BLOCKS 5 // on a multiprocessor at a time
 #define PRECISION 22
 #define SLACK 16 // bytes that may be read after the last row in shared memory
 #define HALF (1 << (PRECISION - 1))
@@ -286,8 +287,12 @@ static __device__ void across_first(const Job& job, const Span& xs, const Span& 
     const int4* taps = xs.taps + column * xs.groups;
     for (u32 next, row = ys.begin; row < ys.end; row = next) {
         const int top = __ldg(ys.starts + row);
-        next = row + 1;
-        while (next < ys.end && ys.stop(next) - top <= most) next++;
+        // Mostly there is room for all rows at once.
+        next = ys.end;
+        if (ys.stop(ys.end - 1) - top > most) {
+            next = row + 1;
+            while (ys.stop(next) - top <= most) next++;
+        }
         const int rows = ys.stop(next - 1) - top;
         const u32 corner = (job.y.from + top) * job.pitch + (job.x.from + start) * S;
         for (int r = threadIdx.y * EACH; here && r < rows; r += LINES * EACH) {
@@ -406,13 +411,18 @@ static __device__ void finish(const Job& job, const u8* result, u32 begin, u32 x
     }
 }
 
-// One block per tile and image; `size` bytes of shared memory beside those of the result.
-extern "C" __global__ void __launch_bounds__(COLUMNS* LINES)
+// One block per tile and image; `size` bytes of shared memory beside those of the job and the result.
+extern "C" __global__ void __launch_bounds__(COLUMNS* LINES, BLOCKS)
     draw(const Job* __restrict__ jobs, const int* __restrict__ tables, u32 size) {
-    extern __shared__ u32 shared[];
-    u32* const result = shared;
-    u32* const room = shared + ROWS * COLUMNS * 3 / 4;
-    const Job job = jobs[blockIdx.y];
+    extern __shared__ double shared[];
+    // Read once for the block: a copy of each thread would be kept in slow memory.
+    u32* const words = (u32*)shared;
+    const u32 thread = threadIdx.y * COLUMNS + threadIdx.x;
+    if (thread < sizeof(Job) / 4) words[thread] = ((const u32*)(jobs + blockIdx.y))[thread];
+    __syncthreads();
+    const Job& job = *(const Job*)shared;
+    u32* const result = words + sizeof(Job) / 4;
+    u32* const room = result + ROWS * COLUMNS * 3 / 4;
     const u32 tiles = (job.x.out + COLUMNS - 1) / COLUMNS;
     const u32 left = blockIdx.x % tiles * COLUMNS, top = blockIdx.x / tiles * ROWS;
     const u32 right = left + COLUMNS < job.x.out ? left + COLUMNS : job.x.out;

@@ -189,10 +189,10 @@ impl DeviceWork {
     }
 
     /// Compares what was drawn with the same drawn by the processor from the same decoded pixels: values, those that differ,
-    /// and by how many 255ths at most.
-    fn audit(&self, py: Python<'_>, address: u64, stream: u64) -> PyResult<(u64, u64, f64)> {
+    /// by how many 255ths at most, and the bytes that drawing has to move.
+    fn audit(&self, py: Python<'_>, address: u64, stream: u64) -> PyResult<(u64, u64, f64, u64)> {
         let found = self.with(py, address, stream, Decoded::audit)?;
-        Ok((found.values, found.different, found.largest))
+        Ok((found.values, found.different, found.largest, found.bytes))
     }
 }
 

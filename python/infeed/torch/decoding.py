@@ -136,7 +136,7 @@ class Decoding:
         for name, count in zip(self._counts, counts, strict=True):
             self._counts[name] += count
         if self.audits:
-            values, different, largest = work.audit(out.data_ptr(), stream)
+            values, different, largest, _ = work.audit(out.data_ptr(), stream)
             before = self.audited
             self.audited = (before[0] + values, before[1] + different, max(before[2], largest))
         if self._here:

@@ -41,7 +41,7 @@ static unsigned __float_as_uint(float value) {
 
 #include "../kernel.cu"
 
-u32 shared[(48 << 10) / 4];
+double shared[(48 << 10) / 8];
 
 
 static const Job* jobs;

@@ -158,6 +158,7 @@ fn the_kernel_gives_the_bits_of_the_resampler() {
     let folder = tempfile::tempdir().unwrap();
     let Some(program) = compiled(folder.path()) else { return };
     let mut rng = Rng::at(18, 0, 0, 0);
+    let mut orders = [0; 2];
     let dtypes = [Dtype::U8, Dtype::F32, Dtype::F16, Dtype::Bf16];
     for round in 0..24usize {
         let out = (1 + rng.below(100) as u32, 1 + rng.below(100) as u32);
@@ -185,10 +186,12 @@ fn the_kernel_gives_the_bits_of_the_resampler() {
         }
         let found = run(&program, &jobs, &pixels, wanted.len());
         for (drawing, job) in drawings.iter().zip(&jobs.list) {
+            orders[usize::from(job.goes_down_first())] += 1;
             let at = job.target() as usize;
             let range = at..at + drawing.result_bytes();
             let wrong = found[range.clone()].iter().zip(&wanted[range]).filter(|(a, b)| a != b).count();
             assert_eq!(wrong, 0, "round {round}: {wrong} bytes differ of {drawing:?}, {job:?}");
         }
     }
+    assert!(orders.iter().all(|count| *count > 10), "{orders:?}");
 }
