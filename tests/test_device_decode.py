@@ -162,6 +162,20 @@ def test_a_file_that_cannot_be_decoded_follows_the_policy(tmp_path: Path) -> Non
         assert len(stats["bad"]) == 1 and stats["device_decode"]["refused"] == 1
 
 
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_the_others_move_up_when_a_row_is_left_out(tmp_path: Path, policy: Any) -> None:
+    files = [photo(i, **({"progressive": True} if i % 4 == 0 else {})) for i in range(24)]
+    files[3] = files[12] = b"no image at all"
+    shards = write(tmp_path / "some", files)
+    plain = infeed.open(shards).shuffle(seed=3).decode(jpg=infeed.decoders.rgb(exact=True), cls="int")
+    plain = plain.map(*VIEW, on="jpg").batch(8)
+    left = plain.to_torch(device="cpu", decode="gpu", on_error=policy)
+    with left as loader, plain.to_torch(device="cpu", on_error=policy) as other:
+        for a, b in zip(loader, other, strict=True):
+            assert a["__key__"] == b["__key__"]
+            assert torch.equal(a["cls"], b["cls"]) and torch.equal(a["jpg"], b["jpg"])
+
+
 def test_where_images_are_decoded_is_said(photos: str) -> None:
     with pipeline(photos).to_torch(device="cpu", decode="hybrid", share=0.25) as loader:
         text = loader.explain()

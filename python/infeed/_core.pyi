@@ -8,6 +8,8 @@ __all__ = [
     "Array",
     "Batch",
     "Chain",
+    "DeviceRenderer",
+    "DeviceWork",
     "FaultPlan",
     "Loader",
     "Plan",
@@ -39,6 +41,7 @@ __all__ = [
     "table_kind",
     "token_list",
     "usable_cpus",
+    "missing_for_device",
 ]
 
 __version__: str

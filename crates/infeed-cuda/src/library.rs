@@ -54,14 +54,13 @@ impl Places {
     pub fn missing(&self) -> Option<String> {
         let needed =
             [("libcuda.so.1", DRIVER_HINT), ("libnvjpeg.so", JPEG_HINT), ("libnvrtc.so", COMPILER_HINT)];
-        let missing = needed.iter().find_map(|(name, hint)| match self.load(name, hint) {
+        needed.iter().find_map(|(name, hint)| match self.load(name, hint) {
             Ok(library) => {
                 std::mem::forget(library);
                 None
             }
             Err(error) => Some(error.to_string()),
-        });
-        missing
+        })
     }
 
     /// Loads a library. It stays loaded: code of CUDA does not survive being unloaded.

@@ -54,6 +54,9 @@ pub struct Decoded {
     here: BTreeMap<usize, Result<Vec<u8>, CoreError>>,
 }
 
+/// What a device has decoded: number in its list, row and image.
+type Drawn<'r> = (usize, usize, &'r Deferred);
+
 /// The images of a batch that are deferred, with their rows.
 fn deferred<'a>(rows: &'a [Row<'a>]) -> impl Iterator<Item = (usize, &'a Deferred)> {
     let of = |(row, what): (usize, &'a Row<'a>)| match what {
@@ -146,8 +149,8 @@ impl Decoded {
         Ok(out)
     }
 
-    /// What the device decoded: number in its list, row and image.
-    fn drawn<'r>(&self, rows: &'r [Row<'r>]) -> Result<Vec<(usize, usize, &'r Deferred)>> {
+    /// What the device decoded.
+    fn drawn<'r>(&self, rows: &'r [Row<'r>]) -> Result<Vec<Drawn<'r>>> {
         let images: Vec<(usize, &Deferred)> = deferred(rows).collect();
         if !images.iter().map(|(row, _)| row).eq(&self.rows) {
             return Err(CoreError::Internal { what: "another batch was decoded".to_owned() }.into());
@@ -157,10 +160,7 @@ impl Decoded {
     }
 
     /// The work, and what it has drawn.
-    pub(crate) fn parts<'r>(
-        &mut self,
-        rows: &'r [Row<'r>],
-    ) -> Result<(&mut dyn Work, Vec<(usize, usize, &'r Deferred)>)> {
+    pub(crate) fn parts<'r>(&mut self, rows: &'r [Row<'r>]) -> Result<(&mut dyn Work, Vec<Drawn<'r>>)> {
         let drawn = self.drawn(rows)?;
         Ok((&mut *self.work, drawn))
     }

@@ -16,6 +16,9 @@ use std::{
 /// Rows that a device decoded, that were made before, and that it refused.
 type Counts = (usize, usize, usize);
 
+/// A row that could not be made: its index, its number, the reason.
+type BadRow = (usize, u64, String);
+
 /// Completes the columns of batches on a device, several at a time.
 #[pyclass(frozen, module = "infeed._core")]
 #[derive(Debug)]
@@ -175,7 +178,7 @@ impl DeviceWork {
         address: u64,
         stream: u64,
         strict: bool,
-    ) -> PyResult<(Counts, Vec<(usize, u64, String)>)> {
+    ) -> PyResult<(Counts, Vec<BadRow>)> {
         let outcome = self.with(py, address, stream, Decoded::draw)?;
         let mut bad = vec![];
         for (place, error) in outcome.bad {

@@ -36,6 +36,9 @@ class Placed:
 class Pulled(Iterator[Made]):
     """The batches of a run, together with the run."""
 
+    at: tuple[int, int]
+    stop: Callable[[], object]
+
     def __init__(self, made: Iterator[Made], run: Placed) -> None:
         self._made = made
         self.at = run.at

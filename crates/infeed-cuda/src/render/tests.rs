@@ -88,8 +88,11 @@ fn target(out: &mut [u8]) -> Target {
     unsafe { Target::new(out.as_mut_ptr() as u64, ROW, out.len() / ROW, 0) }
 }
 
+/// An image that is left to the machine, or none, and what must become of it.
+type Sample = (Option<Deferred>, Vec<u8>);
+
 /// A batch of which every third row was made before, and what it must become.
-fn batch(rows: u8) -> (Vec<(Option<Deferred>, Vec<u8>)>, Vec<u8>) {
+fn batch(rows: u8) -> (Vec<Sample>, Vec<u8>) {
     let mut all = vec![];
     let mut wanted = vec![];
     for seed in 0..rows {
@@ -102,7 +105,7 @@ fn batch(rows: u8) -> (Vec<(Option<Deferred>, Vec<u8>)>, Vec<u8>) {
     (all, wanted)
 }
 
-fn as_rows(batch: &[(Option<Deferred>, Vec<u8>)]) -> Vec<Row<'_>> {
+fn as_rows(batch: &[Sample]) -> Vec<Row<'_>> {
     batch.iter().map(|(image, bytes)| image.as_ref().map_or(Row::Made(bytes), Row::Deferred)).collect()
 }
 
