@@ -33,8 +33,11 @@ pub(crate) struct Slot {
     tables: DeviceMemory,
     staging: HostMemory,
     jobs: HostMemory,
-    /// Files that are being read, by nvJPEG or by the engines.
-    files: Vec<Bytes>,
+    /// Files that are being read, by nvJPEG or by the engines. Page-locked: from other memory the driver copies them one by one while
+    /// work of the same stream waits. And nobody else can change them there.
+    files: HostMemory,
+    /// Where each of them begins, and its length.
+    spans: Vec<(usize, usize)>,
     /// Where the pixels of each image begin in `pixels`.
     places: Vec<u64>,
 }
@@ -55,7 +58,8 @@ impl Slot {
             tables: DeviceMemory::new(driver, "coefficients on the device"),
             staging: HostMemory::new(driver, "pixels in page-locked memory"),
             jobs: HostMemory::new(driver, "what is to be drawn, in page-locked memory"),
-            files: vec![],
+            files: HostMemory::new(driver, "files in page-locked memory"),
+            spans: vec![],
             places: vec![],
         })
     }
@@ -68,7 +72,7 @@ impl Slot {
             self.drawn.finish()?;
             self.busy = false;
         }
-        self.files.clear();
+        self.spans.clear();
         self.places.clear();
         Ok(())
     }
@@ -87,7 +91,7 @@ impl Slot {
         }
         self.pixels.reserve((all + u64::from(SLACK)) as usize)?;
         let mut taken = vec![false; images.len()];
-        self.files.extend(images.into_iter().map(|(file, ..)| file));
+        self.copy_files(&images)?;
         self.busy = true;
         for (gray, group) in [false, true].into_iter().zip(&groups) {
             for number in self.decode_group(group, gray)? {
@@ -98,12 +102,30 @@ impl Slot {
         Ok(taken)
     }
 
+    /// Copies the files of those that are asked for to where the engines read them.
+    fn copy_files(&mut self, images: &[(Bytes, Drawing<'_>, bool)]) -> Result<()> {
+        let mut all = 0;
+        for (file, _, asked) in images {
+            let len = if *asked { file.len() } else { 0 };
+            self.spans.push((all, len));
+            all += len;
+        }
+        let room = self.files.reserve(all)?;
+        for ((file, ..), (at, len)) in images.iter().zip(&self.spans) {
+            room[*at..at + len].copy_from_slice(&file[..*len]);
+        }
+        Ok(())
+    }
+
     /// Decodes images of one format, each with its width, and returns those that were taken.
     fn decode_group(&mut self, group: &[(usize, u32)], gray: bool) -> Result<Vec<usize>> {
         if group.is_empty() {
             return Ok(vec![]);
         }
-        let file = |(number, _): &(usize, u32)| (self.files[*number].as_ptr(), self.files[*number].len());
+        let file = |(number, _): &(usize, u32)| {
+            let (at, len) = self.spans[*number];
+            (self.files.address().wrapping_add(at), len)
+        };
         let files: Vec<_> = group.iter().map(file).collect();
         let picture = |(number, width): &(usize, u32)| {
             let mut picture = Picture::default();
@@ -113,7 +135,7 @@ impl Slot {
         };
         let pictures: Vec<_> = group.iter().map(picture).collect();
         let batched = if gray { &mut self.gray } else { &mut self.rgb };
-        // SAFETY: the files are kept in `files` and the slot is not reused before its stream is done; each picture has the room
+        // SAFETY: the files are in `files` and the slot is not reused before its stream is done; each picture has the room
         // of the size that nvJPEG found in the header, too, and nothing uses the slot.
         if unsafe { batched.decode(&files, &pictures, self.stream.handle) }.is_ok() {
             return Ok(group.iter().map(|(number, _)| *number).collect());
