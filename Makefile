@@ -23,7 +23,7 @@ export PATH := $(BIN):$(PATH)
 WHEELS := $(CARGO_TARGET_DIR)/wheels
 CARGO_TEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run --no-fail-fast" || echo "test --no-fail-fast")
 
-.PHONY: help tools demo venv venv-tf environments develop test test-rust test-python test-tf check features portable hdf5 zarr netcdf3 root fuzz schedules allocations campaign remote-chaos soak s3s-fs bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
+.PHONY: help tools demo venv venv-tf environments develop test test-gpu test-rust test-python test-tf check features portable hdf5 zarr netcdf3 root fuzz schedules allocations campaign remote-chaos soak s3s-fs bench supply dist dist-try lock fmt lint lint-rust lint-python doc docs stubs golden example clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -105,9 +105,8 @@ test-python: develop
 	"$(BIN)/python" -m mypy.stubtest infeed --mypy-config-file pyproject.toml --allowlist tests/stubtest-allow.txt --ignore-disjoint-bases --ignore-unused-allowlist
 	"$(BIN)/python" -m pytest -q
 
-test-gpu: PHOTOS ?= ../shared/images
 test-gpu: develop  ## on a machine with a GPU: what it decodes and draws, against the processor, with damaged files and under load
-	"$(BIN)/python" scripts/gpu_check.py "$(PHOTOS)"
+	"$(BIN)/python" scripts/gpu_check.py $(PHOTOS)
 
 test-tf: develop  # the TensorFlow door, in an environment of its own
 	@scripts/test-tf.sh "$(VENV)-tf" "$(PYTHON)" "$(WHEELS)"

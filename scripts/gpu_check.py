@@ -1,6 +1,6 @@
 """Checks on a GPU that what it decodes and draws is right, and how fast it is: one command, a table at the end.
 
-python scripts/gpu_check.py PHOTOS                    # about 3 minutes
+python scripts/gpu_check.py [PHOTOS]                  # about 3 minutes
 python scripts/gpu_check.py PHOTOS --only exact,speed
 
 exact    the kernel against the processor on the same decoded pixels, and both whole ways against each other
@@ -16,7 +16,9 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -288,9 +290,23 @@ def race(shards: str, rounds: int) -> None:
     say("race", FOUND["race"])
 
 
+def files_of(folder: Path) -> list[bytes]:
+    """The JPEGs of a folder."""
+    return [p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix.lower() in (".jpg", ".jpeg")]
+
+
+def demo_files(count: int = 256) -> list[bytes]:
+    """JPEGs that the command makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        demo = [sys.executable, "-m", "infeed", "demo", "--dir", folder, "--keep"]
+        subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
+        rows = infeed.open(folder).take(count).batch(64).to_numpy()
+        return [bytes(file) for batch in rows for file in batch["jpg"]]
+
+
 def main() -> bool:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("photos", type=Path)
+    parser.add_argument("photos", type=Path, nargs="?", help="a folder of JPEGs (default: those of `infeed demo`)")
     parser.add_argument("--only", default="exact,again,speed,kernel,together,race,damage")
     parser.add_argument("--where", type=Path, default=Path("/dev/shm/infeed-gpu-check"))
     parser.add_argument("--samples", type=int, default=12_800)
@@ -304,7 +320,7 @@ def main() -> bool:
         say("skipped: PyTorch sees no CUDA device here")
         return False
     warnings.simplefilter("always")
-    files = [p.read_bytes() for p in sorted(args.photos.iterdir()) if p.suffix.lower() in (".jpg", ".jpeg")]
+    files = demo_files() if args.photos is None else files_of(args.photos)
     shards = write(args.where / "photos", files, args.samples)
     say(torch.cuda.get_device_name(), "torch", torch.__version__, len(files), "photos", infeed.usable_cpus(), "CPUs")
     parts: dict[str, Callable[[], None]] = {
