@@ -18,7 +18,7 @@ pub(super) const LARGEST: u64 = 4 << 20;
 const HALF: f64 = 2.0;
 const NEARLY_ALL: f64 = 1.25;
 /// One that nobody waits for yet may take this many times as long.
-const UNAWAITED: f64 = 1.75;
+const UNAWAITED: f64 = 1.25;
 /// No request is late before this: on a near server a thread that had to wait for a processor would be taken for one.
 const EARLIEST: Duration = Duration::from_millis(20);
 /// One request in so many may be sent twice, and one byte in so many asked for twice.
